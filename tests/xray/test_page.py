@@ -30,8 +30,14 @@ SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf
 FRAME = "() => new Promise(requestAnimationFrame)"
 
 
+def words(page, selector):
+    """Return what stands somewhere once the next frame is drawn."""
+    page.evaluate(FRAME)
+    return page.locator(selector).inner_text()
+
+
 def bar(page, method, cell):
-    return page.locator(f'button.bar[data-method="{method}"] .{cell}').inner_text()
+    return words(page, f'button.bar[data-method="{method}"] .{cell}')
 
 
 def settle(page):
@@ -89,15 +95,15 @@ def test_escape_and_the_browsers_button_lead_back(opened):
         first = page.evaluate(SEEN)
         page.locator('.line[data-layer="2"]').click()
         page.get_by_role("button", name="See its numbers").click()
-        assert "numbers" in page.locator(".path").inner_text()
+        assert "numbers" in words(page, ".path")
         page.keyboard.press("Escape")
-        assert page.locator(".path").inner_text() == "4-6-5-3 › layer 3"
+        assert words(page, ".path") == "4-6-5-3 › layer 3"
         page.keyboard.press("Escape")
         page.mouse.move(0, 0)
         settle(page)
         assert page.evaluate(SEEN) == first
         page.go_back()
-        assert page.locator(".path").inner_text() == "4-6-5-3 › layer 3"
+        assert words(page, ".path") == "4-6-5-3 › layer 3"
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
@@ -132,16 +138,14 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             page.evaluate(FRAME)
             assert slider.get_attribute("aria-valuetext") == METHODS[method].label
             total = picture.counts[method].total
-            assert page.locator(".gauge strong").inner_text() == f"{total:,}"
-            assert f"= {total:,} parameters" in page.locator(".sums").inner_text()
-            once, each = (
-                page.locator(f".zone.{side} span").inner_text() for side in ("left", "right")
-            )
+            assert words(page, ".gauge strong") == f"{total:,}"
+            assert f"= {total:,} parameters" in words(page, ".sums")
+            once, each = (words(page, f".zone.{side} span") for side in ("left", "right"))
             once = int(once.split()[0].replace(",", ""))
             own, _, M = each.replace(",", "").partition(" × ")
             assert once + (int(own) * int(M) if M else 0) == total
         page.locator('button.bar[data-method="last_layer"]').click()
-        assert page.locator(".zone.right span").inner_text() == "51 × 4"
+        assert words(page, ".zone.right span") == "51 × 4"
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
@@ -163,7 +167,7 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert [a == b for a, b in zip(now[0], before[0], strict=True)] == [True] * 5 + [
             False
         ] * 5 + [True] * 10
-        assert "row 2 of W₁" in page.locator(".told").inner_text()
+        assert "row 2 of W₁" in words(page, ".told")
         page.get_by_label("W[1, 1]", exact=True).focus()
         assert page.locator(".moves").count() == 2  # an entry of each member
         page.get_by_role("button", name="Reset numbers").click()
@@ -175,14 +179,10 @@ def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
         page.get_by_role("button", name="That is my guess").click()
-        page.evaluate(FRAME)
         assert bar(page, "batch_ensemble", "total") == "3,812"
         page.get_by_role("slider", name="Share the weights").press("ArrowRight")
         page.evaluate(FRAME)
-        assert (
-            "Your guess was × 2.50. A BatchEnsemble stores × 1.41."
-            in page.locator(".guess").inner_text()
-        )
+        assert "Your guess was × 2.50. A BatchEnsemble stores × 1.41." in words(page, ".guess")
 
 
 def test_where_sharing_does_not_pay(opened):
@@ -194,10 +194,9 @@ def test_where_sharing_does_not_pay(opened):
         page.locator(".map").click(position={"x": 48, "y": box["height"] / 2})
         page.evaluate(FRAME)
         assert page.get_by_role("spinbutton", name="Width").input_value() == "1"
-        assert "cost more than the matrices" in page.locator(".verdict").inner_text()
+        assert "cost more than the matrices" in words(page, ".verdict")
         page.get_by_role("link", name="Sharing pays from width").click()
-        page.evaluate(FRAME)
-        assert "A BatchEnsemble stores" in page.locator(".verdict").inner_text()
+        assert "A BatchEnsemble stores" in words(page, ".verdict")
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
