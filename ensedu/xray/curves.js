@@ -33,8 +33,12 @@ const drawCurve = (context, row, color, { x, y, w, h }) => {
   context.stroke();
 };
 
-// Whether what sharing costs is still to be guessed.
-const isOpen = ({ guess, share, method, view }) => Boolean(CURVES) && guess === null && share < 0.5 && !method && view === "model";
+// Whether what sharing costs is still to be seen: until the weights were shared once.
+let answered = !CURVES;
+const isOpen = ({ share, method, view }) => {
+  answered ||= share >= 0.5 || Boolean(method) || view !== "model";
+  return !answered;
+};
 
 const makeGuess = (on) => {
   const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: 2.5, "aria-label": "Your guess" });
@@ -48,11 +52,11 @@ const makeGuess = (on) => {
   const show = (state, layers) => {
     element.hidden = !CURVES || state.view !== "model";
     if (element.hidden) return;
-    line.hidden = !isOpen(state);
+    line.hidden = !isOpen(state) || state.guess !== null;
     range.max = Math.max(2, state.M);
     const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
-    setText(words, isOpen(state) ? `${plural(state.M, "member")} will share one W. How many networks’ parameters do they then store?`
-      : state.guess === null ? "" : state.share < 0.5 ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
+    setText(words, isOpen(state) && state.guess === null ? `${plural(state.M, "member")} will share one W. How many networks’ parameters do they then store?`
+      : state.guess === null ? "" : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
       : `Your guess was ${times(state.guess)}. A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
   };
   return { element, show };
