@@ -1,10 +1,12 @@
-"""Count your own PyTorch model from the shell: ``python -m ensedu count MODULE:FACTORY``.
+"""Your own PyTorch model from the shell, by ``python -m ensedu``.
 
-The model is turned into each ensemble, and what it holds is counted, array by array. Nothing is
-trained, and wherever it can be the model is built without values, so that a large one takes
-seconds. PyTorch is loaded when a model is counted, and not for ``--help``.
+``count MODULE:FACTORY`` turns the model into each ensemble, and counts what it holds, array by
+array; ``xray`` draws it. Nothing is trained, and wherever it can be the model is built without
+values, so that a large one takes seconds. PyTorch is loaded when a model is counted, and not for
+``--help``.
 """
 
+import argparse
 import json
 from collections.abc import Sequence
 
@@ -12,6 +14,7 @@ from ensedu.command.errors import CommandError
 from ensedu.command.layout import tables
 from ensedu.command.options import parsers
 from ensedu.command.report import count_model
+from ensedu.command.xray_file import draw_model
 
 __all__ = ["main", "tables"]
 
@@ -22,11 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises ``SystemExit`` of status 2, and says why on standard error, for anything that cannot be
     counted.
     """
-    parser, count = parsers()
+    parser, commands = parsers()
     options = parser.parse_args(arguments)
     try:
-        report = count_model(options)
+        print(draw_model(options) if options.command == "xray" else _count(options))
     except CommandError as problem:
-        count.exit(2, f"{problem.trace}{count.prog}: error: {problem}\n")
-    print(json.dumps(report, indent=2, ensure_ascii=False) if options.json else tables(report))
+        used = commands[options.command]
+        used.exit(2, f"{problem.trace}{used.prog}: error: {problem}\n")
     return 0
+
+
+def _count(options: argparse.Namespace) -> str:
+    report = count_model(options)
+    return json.dumps(report, indent=2, ensure_ascii=False) if options.json else tables(report)

@@ -1,6 +1,7 @@
 """The arguments of the command line, and its help."""
 
 import argparse
+from typing import Any
 
 import ensedu
 from ensedu.common import checks
@@ -49,17 +50,30 @@ FACTORY = (
 )
 
 
-def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Return the parser, and that of ``count``."""
+ABOUT_XRAY = """\
+Draw what your own PyTorch model stores under each method, as one HTML file that
+needs no other: open it in a browser, or send it to somebody. A network of given
+sizes, 1-50-50-1, needs no PyTorch.
+"""
+
+EXAMPLES_XRAY = """\
+examples:
+  python -m ensedu xray 1-50-50-1
+  python -m ensedu xray ensedu.torch.models:resnet50 --ensemble-size 8 --output resnet50.html
+"""
+
+
+def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    """Return the parser, and those of its commands."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "python -m ensedu",
-        description="What is inside an ensemble, counted from the shell.",
+        description="What is inside an ensemble, counted and drawn from the shell.",
         epilog=EXAMPLES,
         formatter_class=raw,
     )
     parser.add_argument("--version", action="version", version=f"ensedu {ensedu.__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
     count = commands.add_parser(
         "count",
         help="count the numbers of your own model as an ensemble, by each method",
@@ -78,16 +92,7 @@ def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         "--ensemble-size", type=_positive_int, default=4, metavar="M",
         help="number of members, or of samples (default: 4)",
     )  # fmt: skip
-    add(
-        "--shared", nargs="+", action="extend", default=[], metavar="NAME",
-        help="modules and parameters that stay one copy for all members, by name or by pattern, "
-        "'*.attn'",
-    )  # fmt: skip
-    add(
-        "--modulated", nargs="+", action="extend", default=[], metavar="NAME",
-        help="matrices of the model's own, by name or by pattern, that members scale as weights",
-    )  # fmt: skip
-    add("--head", metavar="NAME", help="the layer that each member has, for last_layer")
+    _add_names(count)
     add(
         "--input", type=_separated_sizes, metavar="SIZES",
         help="shape of one example, such as 3,224,224 or 50: count FLOPs, too",
@@ -101,7 +106,42 @@ def parsers() -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
         help="examples hold integers, such as the numbers of words",
     )  # fmt: skip
     add("--json", action="store_true", help="print JSON instead of tables")
-    return parser, count
+    return parser, {"count": count, "xray": _xray_parser(commands)}
+
+
+def _xray_parser(commands: Any) -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    xray: argparse.ArgumentParser = commands.add_parser(
+        "xray",
+        help="draw what your own model stores as an ensemble, by each method, into an HTML file",
+        description=ABOUT_XRAY,
+        epilog=EXAMPLES_XRAY,
+        formatter_class=raw,
+    )
+    add = xray.add_argument
+    add("model", metavar="MODULE:FACTORY", help=f"{FACTORY}; or sizes, such as 1-50-50-1")
+    add(
+        "--ensemble-size", type=_positive_int, default=4, metavar="M",
+        help="number of members, or of samples, that it opens with, 1 to 64 (default: 4)",
+    )  # fmt: skip
+    add("--output", metavar="FILE", default="xray.html", help="the file (default: xray.html)")
+    _add_names(xray)
+    return xray
+
+
+def _add_names(parser: argparse.ArgumentParser) -> None:
+    """Add what names parts of a model."""
+    add = parser.add_argument
+    add(
+        "--shared", nargs="+", action="extend", default=[], metavar="NAME",
+        help="modules and parameters that stay one copy for all members, by name or by pattern, "
+        "'*.attn'",
+    )  # fmt: skip
+    add(
+        "--modulated", nargs="+", action="extend", default=[], metavar="NAME",
+        help="matrices of the model's own, by name or by pattern, that members scale as weights",
+    )  # fmt: skip
+    add("--head", metavar="NAME", help="the layer that each member has, for last_layer")
 
 
 def _positive_int(text: str) -> int:

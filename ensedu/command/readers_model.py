@@ -1,7 +1,6 @@
 """A reader's own model: imported by its name, and built without values where it can be."""
 
 import contextlib
-import copy
 import importlib
 import inspect
 import os
@@ -12,6 +11,7 @@ from typing import Any
 from ensedu.command.errors import CommandError, trace_in_readers_code, type_and_message
 from ensedu.command.options import FACTORY
 from ensedu.common import checks
+from ensedu.xray.conversion import without_values
 
 __all__ = ["build_model", "import_named"]
 
@@ -75,21 +75,7 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
-    return _copy_without_values(model)
-
-
-def _copy_without_values(model: Any) -> Any:
-    """Return a copy whose tensors have shapes alone; what is tied stays tied."""
-    import torch
-
-    memo: dict[int, Any] = {}
-    for value in (*model.parameters(), *model.buffers()):
-        like = torch.empty_like(value, device="meta")
-        if isinstance(value, torch.nn.Parameter):
-            like = torch.nn.Parameter(like, requires_grad=value.requires_grad)
-        memo[id(value)] = like
-    # What deepcopy finds in its memo it does not copy.
-    return copy.deepcopy(model, memo)
+    return without_values(model)
 
 
 def _check_call(found: Callable[..., Any], name: str) -> None:

@@ -16,7 +16,8 @@ from ensedu.command.errors import (
 )
 from ensedu.command.readers_model import build_model, import_named
 from ensedu.common.optional import optional
-from ensedu.methods import METHODS, ROLES, size_option
+from ensedu.methods import METHODS, ROLES
+from ensedu.xray.conversion import converted
 
 __all__ = ["count_model"]
 
@@ -75,7 +76,13 @@ def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> lis
             continue
         row: dict[str, Any] = {"method": key, "label": method.label}
         try:
-            nets = {size: _converted(model, key, options, size) for size in sizes}
+            nets = {
+                size: converted(
+                    model, key, size,
+                    head=options.head, shared=options.shared, modulated=options.modulated,
+                )
+                for size in sizes
+            }  # fmt: skip
             numbers = {size: _numbers_of(net) for size, net in nets.items()}
         except (TypeError, ValueError, RuntimeError) as error:
             if key not in asked and key != "single":
@@ -112,26 +119,6 @@ def _on_their_line(size: int, found: dict[int, dict[str, int]]) -> dict[str, int
 
 def _ratio_to_single(key: str, row: dict[str, Any], single: dict[str, Any]) -> float | None:
     return row[key] / single[key] if single[key] else None
-
-
-def _converted(model: Any, key: str, options: argparse.Namespace, size: int) -> Any:
-    from ensedu.torch import ensemble
-
-    if key == "single":
-        return model
-    more: dict[str, Any] = {"head": options.head} if METHODS[key].body else {}
-    if METHODS[key].apart:
-        more["initialize"] = _leave_as_copied
-    with warnings.catch_warnings():  # a count asks for no values
-        warnings.filterwarnings("ignore", "members 1 and 2 start equal|model looks trained")
-        return ensemble(
-            model, key, **size_option(key, size),
-            shared=options.shared, modulated=options.modulated, **more,
-        )  # fmt: skip
-
-
-def _leave_as_copied(member: Any) -> None:
-    """Leave a member as it was copied."""
 
 
 def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:

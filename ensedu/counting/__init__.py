@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ensedu.counting.comparisons import asymptotic_ratio, break_even_width, one_more_member
 from ensedu.counting.counts import Count
-from ensedu.counting.formulas import FUNCTIONS, layer, mlp
+from ensedu.counting.formulas import FUNCTIONS, formula_table, layer, mlp
 from ensedu.counting.real_arrays import count
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "asymptotic_ratio",
     "break_even_width",
     "count",
+    "formula_table",
     "layer",
     "mlp",
     "one_more_member",

@@ -1,15 +1,24 @@
 """Formulas: the count of a layer and of a multilayer perceptron, by the row of its method."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu.common import checks
 from ensedu.counting.counts import Count, sum_of_layers
-from ensedu.methods import METHODS, ROLES, checked_sizes, functions_by_method, layer_methods
+from ensedu.methods import (
+    METHODS,
+    ROLE_LABELS,
+    ROLES,
+    checked_sizes,
+    functions_by_method,
+    layer_methods,
+    role_sums,
+)
 
-__all__ = ["FUNCTIONS", "layer", "mlp"]
+__all__ = ["FUNCTIONS", "formula_table", "layer", "mlp"]
 
 
 def layer(
@@ -119,3 +128,26 @@ def mlp(
         c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
         layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
     return sum_of_layers(layers)
+
+
+def formula_table() -> dict[str, Any]:
+    """What `layer` counts by, as JSON can hold it: a script that reads it counts the same.
+
+    ``roles`` are their labels; ``methods`` have for each key ``label``, ``source``, ``members``,
+    ``stochastic``, ``body`` and ``arrays`` with ``name``, ``shape`` and ``role``, as
+    `ensedu.methods.Method` explains them, and ``sums``, `ensedu.methods.role_sums`.
+
+    Examples
+    --------
+    >>> formula_table()["methods"]["single"]["arrays"][0]
+    {'name': 'weight', 'shape': 'm n', 'role': 'shared'}
+    """
+    fields = ("label", "source", "members", "stochastic", "body")
+    return {
+        "roles": ROLE_LABELS,
+        "methods": {
+            key: {name: getattr(row, name) for name in fields}
+            | {"arrays": [asdict(array) for array in row.arrays], "sums": role_sums(key)}
+            for key, row in METHODS.items()
+        },
+    }

@@ -16,22 +16,20 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, ListedColormap
 from matplotlib.ticker import LogFormatterSciNotation
 
+from ensedu.colors import DARK as DARK
+from ensedu.colors import DOUBT as DOUBT
+from ensedu.colors import GRID as GRID
+from ensedu.colors import INK as INK
+from ensedu.colors import MUTED as MUTED
+from ensedu.colors import PAGE as PAGE
+from ensedu.colors import PALETTE as PALETTE
+from ensedu.colors import SHARED as SHARED
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.methods import ROLE_LABELS as ROLE_LABELS
 from workshop.plot.fonts import LETTERS
 from workshop.plot.text_layout import number_in_words
 
-# Based on the palette of Okabe and Ito, darkened until each color has a contrast of 3:1 on a white
-# page; `DARK` has those for a dark page. The tests measure both, and the distance between any two
-# colors for readers with protanopia and deuteranopia.
-PALETTE = dict(
-    zip(
-        METHODS,
-        ("#4d4d4d", "#2f7fd0", "#d95f02", "#1b9e77", "#c95fa5", "#3b2a80", "#734600"),
-        strict=True,
-    )
-)
 LABELS = {key: method.label for key, method in METHODS.items()}
 MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X", "P"), strict=True))
 LINES: dict[str, Any] = dict(
@@ -42,28 +40,6 @@ LINES: dict[str, Any] = dict(
     )
 )
 
-INK = "#222222"
-MUTED = "#666666"
-SHARED = "#707070"
-GRID = "#b8b8b8"
-PAGE = "#ffffff"
-#: What is not known, by whichever method: no method has this color.
-DOUBT = "#d93644"
-#: What a color becomes on a dark page. Figures are drawn in the colors of a light one.
-DARK = dict(
-    zip(
-        PALETTE.values(),
-        ("#d8d8d8", "#6eadf3", "#ff9439", "#2fc79a", "#e68bc4", "#9180fa", "#b88c47"),
-        strict=True,
-    )
-) | {
-    INK: "#ececec",
-    MUTED: "#b0b0b0",
-    SHARED: "#858585",
-    GRID: "#4c4c4c",
-    PAGE: "#121212",
-    DOUBT: "#f22f24",
-}
 # Blue below 0, red above, without the ends in which the two look alike; 0 is nearly the page.
 HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")
 DARK_HEAT = LinearSegmentedColormap.from_list(

@@ -1,0 +1,59 @@
+"""The X-ray of a reader's own model, as a file."""
+
+import argparse
+import contextlib
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from ensedu.command.errors import CommandError, with_option_name
+from ensedu.command.readers_model import build_model, import_named
+from ensedu.common.optional import optional
+from ensedu.xray.picture import SIZES, XRay, xray
+
+__all__ = ["draw_model"]
+
+
+def draw_model(options: argparse.Namespace) -> str:
+    """Write the page, and return where it is and what it shows, in one line."""
+    names = {name: getattr(options, name) for name in ("head", "shared", "modulated")}
+    try:
+        if SIZES.fullmatch(options.model):
+            picture = xray(options.model, options.ensemble_size, **names)
+        else:
+            picture = _of_model(options, names)
+        path = picture.save(options.output)
+    except (TypeError, ValueError) as error:
+        words = with_option_name(error)
+        raise CommandError(words.replace("ensemble_size", "--ensemble-size", 1)) from None
+    except OSError as error:
+        raise CommandError(f"--output: {error}") from None
+    refused = "".join(f"\nwithout {key}: {why}" for key, why in picture.refused.items())
+    return f"{path}: {picture!r}{refused}"
+
+
+def _of_model(options: argparse.Namespace, names: dict[str, Any]) -> XRay:
+    try:
+        torch = optional("torch", "torch")
+    except ImportError as error:
+        raise CommandError(str(error)) from error
+    # Standard output is for what was drawn, whatever the user's code prints.
+    with contextlib.redirect_stdout(sys.stderr):
+        found = import_named(options.model)
+        model = found  # a module has values of its own, which the page shows
+        if not isinstance(found, torch.nn.Module):
+            try:
+                model = build_model(found, options.model, "meta")
+            except CommandError:
+                raise
+            except (Exception, SystemExit):  # its code needs values
+                model = build_model(found, options.model, "cpu")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of values, and of the model's code
+            return xray(model, options.ensemble_size, name=_last_name(options.model), **names)
+
+
+def _last_name(named: str) -> str:
+    """Return the last part of a name, ``net`` of ``nets:Space.net``."""
+    return Path(named.rpartition(":")[2]).name.rpartition(".")[2]

@@ -1,0 +1,30 @@
+"""The X-ray: one picture of what a model stores as each kind of ensemble, at three zooms.
+
+::
+
+    from ensedu import xray
+
+    xray(model)  # shows itself in Jupyter
+    xray(model, ensemble_size=8).save("xray.html")
+    xray("1-50-50-1").counts["batch_ensemble"].total  # sizes alone, without Torch
+
+The module itself is the function: see `ensedu.xray.picture.xray`.
+"""
+
+import sys
+import types
+from typing import Any
+
+from ensedu.xray.picture import XRay, xray
+
+__all__ = ["XRay", "xray"]
+
+
+class _Callable(types.ModuleType):
+    """A module that is called: importing it by whichever way gives the same."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> XRay:
+        return xray(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,271 @@
+// The page: one state, what changes it, and what shows it.
+const root = document.getElementById("xray");
+const setColors = () => {
+  for (const name of ["ink", "muted", "shared", "grid", "page"]) document.documentElement.style.setProperty(`--${name}`, plainColor(name));
+  for (const key of KEYS) document.documentElement.style.setProperty(`--${key}`, colorOf(key));
+};
+
+let state = decode(location.hash);
+let light = null; // which boxes and terms are pointed at: a role, or a layer
+let waiting = false;
+let sliding = null; // a share on its way to a stop
+let saved = location.hash;
+
+// One list for each layer, whose counts are then known.
+const alone = new WeakMap();
+const onlyLayer = (layers, at) => {
+  if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
+  return alone.get(layers[at]);
+};
+const scopeOf = (layers) => (state.view === "model" ? layers : onlyLayer(layers, state.layer));
+let shown = ""; // what all but the picture shows
+const bases = new Map();
+// How large a number is at first: so that every method fits, of the network as it was given. Nothing
+// but zooming changes it.
+const baseOf = () => {
+  const frame = stage.frame();
+  const at = state.view === "model" ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
+  const key = `${at} ${frame.width}`;
+  if (!bases.has(key)) {
+    const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
+    const layers = only ? [GIVEN[only.layer]] : GIVEN;
+    const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, only), most });
+  }
+  return bases.get(key);
+};
+const unitNow = () => baseOf().unit * 2 ** state.zoom;
+const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf().most);
+
+const address = (push) => {
+  const hash = `#${encode(state)}`;
+  if (hash === saved) return;
+  saved = hash;
+  try {
+    history[push ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
+  } catch {
+    // A frame without an address of its own keeps none.
+  }
+};
+let late = 0;
+const change = (patch, { push = false, moves = false } = {}) => {
+  const before = state;
+  state = settled({ ...state, ...patch });
+  if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
+  if (moves) stage.begin(performance.now());
+  if (push) address(true);
+  else {
+    clearTimeout(late);
+    late = setTimeout(address, 250); // browsers refuse an address for each pixel of a drag
+  }
+  ask();
+};
+const ask = () => {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(draw);
+};
+
+const lit = () => {
+  if (!light) return null;
+  if (light.role) return (box) => box.look === light.role;
+  return (box) => box.layer === light.layer;
+};
+const draw = (now) => {
+  waiting = false;
+  if (sliding) {
+    const share = clamp((now - sliding.start) / sliding.time, 0, 1);
+    state = { ...state, share: share < 1 ? lerp(sliding.from, sliding.to, eased(share)) : sliding.to };
+    if (share === 1) arrive(now);
+  }
+  const layers = layersOf(state);
+  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.track()} ${stage.frame().width} ${theme()}`;
+  if (key !== shown) {
+    shown = key;
+    const scope = scopeOf(layers);
+    const layer = state.view === "model" ? null : layers[state.layer];
+    bars.show(state, scope, perNumber(), !layer);
+    formula.show(state, scope, layer);
+    numbers.show(state, layers[state.layer]);
+    controls.show(state, layers);
+    tree.show(state, layers);
+    map.show(state, layers);
+    guess.show(state, layers);
+  }
+  if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
+  root.dataset.view = state.view;
+  root.dataset.lit = light?.role ?? "";
+};
+const arrive = (now) => {
+  sliding = null;
+  if (state.share >= 2) stage.shake(now);
+  address(false);
+};
+const slide = (stop) => {
+  const from = state.method ? stop : state.share;
+  if (state.method) return change({ method: "", share: stop }, { moves: true });
+  if (still.matches || from === stop) {
+    change({ share: stop });
+    return arrive(performance.now());
+  }
+  sliding = { from, to: stop, start: performance.now(), time: 450 + 450 * Math.min(2, Math.abs(stop - from)) };
+  return ask();
+};
+const choose = (method) => {
+  if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
+  return change({ method }, { moves: true });
+};
+const open = (layer, matrix = 0) => change({ view: "layer", layer, matrix, zoom: 0 }, { push: true, moves: true });
+const goTo = (view) => {
+  if (view === state.view) return;
+  const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
+  change({ view, zoom: 0 }, { push: true, moves: true });
+  if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
+};
+const fit = () => {
+  const layers = layersOf(state);
+  const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
+  const unit = fitting(tilesOf(layers, only), state.M, stage.frame(), only);
+  change({ zoom: Math.log2(unit / baseOf().unit) }, { moves: true });
+};
+const setLight = (next) => {
+  light = next;
+  ask();
+};
+
+const makeControls = () => {
+  // A slider over whole numbers; with `curve` its small numbers have more room.
+  const slider = (key, label, most, curve) => {
+    const to = (value) => (curve ? Math.log(value) / Math.log(most) : value);
+    const from = (value) => (curve ? Math.round(most ** value) : value);
+    const range = make("input", { type: "range", min: curve ? 0 : 1, max: curve ? 1 : most, step: curve ? "any" : 1, "aria-label": label });
+    const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
+    const element = make("label", { class: "slider" }, make("span", {}, label), range, number);
+    range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
+    onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
+    number.addEventListener("change", () => number.value && change({ [key]: clamp(Math.round(Number(number.value)), 1, most) }));
+    const show = (value) => {
+      if (Number(range.value) !== to(value)) range.value = to(value);
+      if (document.activeElement !== number) number.value = value;
+      range.setAttribute("aria-valuetext", value);
+    };
+    return { element, show };
+  };
+  const button = (words, title, tell) => {
+    const found = make("button", { type: "button", class: "tool", title }, words);
+    found.addEventListener("click", tell);
+    return found;
+  };
+  const members = slider("M", "Members", MOST.members, true);
+  const sized = DATA.sizes?.length > 2 ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
+    button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
+    button("Fit", "Fit (0)", fit),
+    button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
+  const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
+  const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
+  const path = make("nav", { class: "path", "aria-label": "Zoom" });
+  const title = make("h1");
+  const sum = make("p", { class: "sum", role: "status" });
+  const head = make("header", {}, path, title, sum);
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
+  let steps = "";
+  const show = (current, layers) => {
+    members.show(current.M);
+    if (sized.length) {
+      const sizes = sizesOf(current);
+      sized[0].show(current.width ?? sizes[1]);
+      sized[1].show(sizes.length - 2);
+    }
+    anew.hidden = current.view === "model";
+    deeper.hidden = current.view !== "layer";
+    const layer = layers[current.layer];
+    const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
+    const places = [["model", name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", current.view === "model" ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const key = JSON.stringify([places, current.view]);
+    if (key !== steps) {
+      steps = key;
+      path.replaceChildren(...places.filter(([, words]) => words).flatMap(([view, words], k) => {
+        const step = make("button", { type: "button", "aria-current": view === current.view ? "location" : null }, words);
+        step.addEventListener("click", () => goTo(view));
+        return k ? [" › ", step] : [step];
+      }));
+    }
+    const method = chosen(current);
+    setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
+    setText(sum, sentenceOf(method, current.M));
+  };
+  return { element, head, zoom, show };
+};
+
+const bars = makeBars({ choose, resized: () => ask() });
+const formula = makeFormula({ light: (role) => setLight(role && { role }) });
+const tree = makeTree({ open, point: (layer) => setLight(layer === null ? null : { layer }) });
+const stage = makeStage({
+  slide,
+  drag(share) {
+    sliding = null;
+    change({ share, method: "" });
+  },
+  unit: unitNow,
+  layers: () => layersOf(state),
+  scope: onlyLayer,
+  widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
+  hover(box) {
+    setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
+    setLight(box && { role: box.look });
+  },
+  press(box, [across, down]) {
+    if (box.layer < 0) return;
+    if (state.view === "model") open(box.layer, box.matrix);
+    else change({
+      member: Math.max(0, box.member),
+      row: Math.max(0, Math.floor(down * (box.tile?.m ?? 1)) - 2), column: Math.max(0, Math.floor(across * (box.tile?.columns ?? 1)) - 2),
+    }), goTo("numbers");
+  },
+  resized() {
+    stage.measure();
+    ask();
+  },
+});
+const numbers = makeNumbers({ change });
+const guess = makeGuess({ change });
+const map = makeMap({
+  change,
+  resized() {
+    shown = "";
+    ask();
+  },
+});
+const controls = makeControls();
+stage.field.append(numbers.element);
+stage.under.append(controls.zoom);
+stage.under.after(guess.element);
+root.append(controls.head, controls.element, stage.element, formula.element, bars.element, map.element, tree.element);
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
+  const act = {
+    Escape: () => goTo(state.view === "numbers" ? "layer" : "model"),
+    0: fit,
+    "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
+    "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
+    d: () => change({ seed: (state.seed + 1) % 1000 }),
+  }[event.key];
+  act?.();
+});
+addEventListener("popstate", () => {
+  saved = location.hash;
+  state = decode(location.hash);
+  stage.begin(performance.now());
+  ask();
+});
+const repaint = () => {
+  hatches.clear();
+  setColors();
+  draw(performance.now());
+};
+for (const query of [darkness, printing]) query.addEventListener("change", repaint);
+setColors();
+stage.measure();
+draw(performance.now());

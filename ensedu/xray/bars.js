@@ -1,0 +1,129 @@
+// One bar a method, to one scale: what is stored for all, by a member, standard deviations, biases.
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+};
+const setText = (node, text) => {
+  if (node.textContent !== text) node.textContent = text;
+};
+// Arrow keys on a slider, ten steps with Shift; and what happens while something is pointed at.
+const onArrows = (range, tell) => range.addEventListener("keydown", (event) => {
+  const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  tell(event.shiftKey ? 10 * step : step);
+});
+const onPointing = (node, tell, value) => {
+  for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => tell(value));
+  for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => tell(null));
+};
+const digits = (number) => Math.round(number).toLocaleString("en");
+const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const short = (number, room = 3) => {
+  const [size, letter] = UNITS.find(([size]) => number >= size) ?? [1, ""];
+  return `${Number((number / size).toPrecision(room))} ${letter}`;
+};
+const times = (ratio) => `× ${ratio >= 100 ? digits(ratio) : ratio.toFixed(ratio < 10 ? 2 : 1)}`;
+const plural = (count, word) => `${digits(count)} ${word}${count === 1 ? "" : "s"}`;
+// A round number of parameters, as a scale says it.
+const roundWords = (count) => {
+  const [size, word] = [[1e9, " billion"], [1e6, " million"]].find(([size]) => count >= size) ?? [1, ""];
+  return `${digits(count / size)}${word} parameter${count === 1 ? "" : "s"}`;
+};
+// The round number (1, 2 or 5 times a power of 10) whose length is nearest below `most`.
+const roundBelow = (most) => {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
+  return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
+};
+const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
+
+const makeBars = (on) => {
+  const rows = new Map();
+  const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
+  body.append(make("div", { class: "bar head", "aria-hidden": "true" },
+    ...["", "", "parameters", "of one network", "to keep", "with Adam", "passes"].map((word) => make("span", {}, word))));
+  for (const method of KEYS) {
+    const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+    const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
+    const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
+    const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
+      make("span", { class: "name" }, METHODS[method].label), track, ...cells);
+    row.addEventListener("click", () => on.choose(method));
+    if (DATA.refused[method]) {
+      row.setAttribute("aria-disabled", "true");
+      row.classList.add("refused");
+      row.title = DATA.refused[method];
+      track.replaceChildren(make("span", { class: "why" }, `not this model: ${DATA.refused[method]}`));
+    }
+    rows.set(method, { row, segments, track, cells });
+    body.append(row);
+  }
+  const rule = make("span", { class: "rule" });
+  const ruleWords = make("span", { class: "rule-words" });
+  const key = make("p", { class: "key" },
+    ...ROLES.map((role) => make("span", { "data-role": role }, make("i", { class: `segment ${role}` }), ROLE_WORDS[role])),
+    make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
+    make("span", { class: "scale" }, rule, ruleWords));
+  const element = make("section", { "aria-labelledby": "bars-title", class: "panel" },
+    make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body);
+  let track = 400;
+  new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
+
+  // `perNumber` is pixels a number; all widths are read before any is written.
+  const show = (state, layers, perNumber, whole) => {
+    const current = chosen(state);
+    const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
+    const deep = DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M));
+    for (const [method, { row, segments, track: own, cells }] of rows) {
+      row.setAttribute("aria-pressed", method === current);
+      if (DATA.refused[method]) continue;
+      const hidden = isOpen(state) && STOPS.indexOf(method) > 0;
+      const count = hidden ? zero() : countAll(layers, method, state.M);
+      const total = totalOf(count);
+      for (const role of ROLES) {
+        const wide = count[role] * perNumber;
+        segments[role].style.width = `${Math.min(wide, 4 * track)}px`;
+        segments[role].hidden = !count[role];
+      }
+      const chip = (count.per_member * perNumber) / state.M;
+      segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
+      own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
+      own.classList.toggle("over", total * perNumber > track);
+      const bytes = bytesOf(layers, method, state.M);
+      const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
+      const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
+      cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
+      if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
+      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
+        + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
+    }
+    const length = roundBelow(110 / perNumber);
+    rule.style.width = `${length * perNumber}px`;
+    setText(ruleWords, `= ${roundWords(length)}`);
+    setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
+  };
+  return { element, show, track: () => track };
+};
+
+// The total of what the picture shows, on its way between two methods, against the deep ensemble's.
+const makeGauge = () => {
+  const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+  const number = make("strong");
+  const element = make("p", { class: "gauge", "aria-hidden": "true" }, number, make("span", {}, " parameters"),
+    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments)));
+  const show = (state, layers) => {
+    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
+    const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
+    if (way.some((method) => DATA.refused[method])) way.splice(0, 2, chosen(state));
+    const [from, to = from] = way.map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, state.M)));
+    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], state.method ? 0 : state.share - low)]));
+    const most = Math.max(totalOf(from), totalOf(to), DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M)));
+    for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
+    element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
+    element.style.setProperty("--own", `var(--${chosen(state)})`);
+    setText(number, digits(totalOf(now)));
+  };
+  return { element, show };
+};

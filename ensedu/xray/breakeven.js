@@ -1,0 +1,143 @@
+// Where sharing pays: width by members, colored by the ensemble that stores least.
+const RIVALS = KEYS.filter((key) => METHODS[key].members && !METHODS[key].body);
+const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64] };
+const EDGE = { left: 46, right: 14, top: 10, bottom: 44 };
+
+// The total of a method as a function of width and members, exact from a few values: a polynomial of
+// degree 2 in the width, and 1 in M.
+const surfaceOf = (method, layersAt) => {
+  const value = (h, M) => totalOf(countAll(layersAt(h), method, M));
+  const quadratic = (M) => {
+    const [one, two, three] = [1, 2, 3].map((h) => value(h, M));
+    const a = (three - 2 * two + one) / 2;
+    const b = two - one - 3 * a;
+    return [a, b, one - a - b];
+  };
+  const [first, second] = [quadratic(1), quadratic(2)];
+  const at = (k, M) => first[k] + (M - 1) * (second[k] - first[k]);
+  return (h, M) => at(0, M) * h * h + at(1, M) * h + at(2, M);
+};
+
+// The width of the square layer whose vectors cost as much of its matrix as those of this one.
+const likeSquare = ({ m, n, size }) => (2 * size) / (m + n);
+
+const makeMap = (on) => {
+  const canvas = make("canvas", { class: "map", role: "img" });
+  const words = make("p", { class: "verdict" });
+  const about = make("p", { class: "note" });
+  const link = make("a");
+  const box = make("div", { class: "map-box" }, canvas);
+  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
+    .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
+  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
+  const element = make("section", { class: "panel", "aria-labelledby": "map-title" },
+    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
+  const scale = { width: [1, MOST.width], M: [1, MOST.members] };
+  let size = { width: 520, height: 320 };
+  const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });
+  const xOf = (h) => EDGE.left + (plain().w * Math.log(h)) / Math.log(scale.width[1]);
+  const yOf = (M) => EDGE.top + plain().h * (1 - Math.log(M) / Math.log(scale.M[1]));
+  const widthAt = (x) => clamp(scale.width[1] ** ((x - EDGE.left) / plain().w), ...scale.width);
+  const membersAt = (y) => clamp(scale.M[1] ** (1 - (y - EDGE.top) / plain().h), ...scale.M);
+
+  let ground = { key: "" };
+  const paint = (key, surfaces) => {
+    const { w, h } = plain();
+    const [columns, rows] = [Math.round(w), Math.round(h)];
+    const image = new ImageData(columns, rows);
+    const colors = RIVALS.map((method) => parsedColor(colorOf(method)));
+    const line = [];
+    let column = [];
+    for (let x = 0; x < columns; x += 1) {
+      const wide = widthAt(EDGE.left + x);
+      const left = column;
+      column = [];
+      for (let y = 0; y < rows; y += 1) {
+        const M = membersAt(EDGE.top + y);
+        const totals = surfaces.map((surface) => surface(wide, M));
+        const least = totals[0] <= Math.min(...totals.slice(1)) ? 0 : totals.indexOf(Math.min(...totals));
+        const deep = totals[RIVALS.indexOf(DEEP)];
+        const saving = least ? clamp(Math.log(deep / totals[least]) / Math.log(24), 0, 1) : 0.35;
+        image.data.set([...colors[least], Math.round(255 * (0.22 + 0.7 * saving))], 4 * (y * columns + x));
+        const pays = totals.at(-1) < deep;
+        if ((y && column[y - 1] !== pays) || (x && left[y] !== pays)) line.push([x, y]);
+        column.push(pays);
+      }
+    }
+    const picture = new OffscreenCanvas(columns, rows);
+    picture.getContext("2d").putImageData(image, 0, 0);
+    ground = { key, picture, line };
+  };
+
+  const show = (state, layers) => {
+    const sized = DATA.sizes?.length > 2;
+    const depth = sized ? sizesOf(state).length - 2 : 1;
+    const layersAt = (h) => (sized ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]);
+    const key = `${depth} ${size.width} ${theme()}`;
+    const surfaces = RIVALS.map((method) => surfaceOf(method, layersAt));
+    if (ground.key !== key) paint(key, surfaces);
+    const context = sizedCanvas(canvas, size.width, size.height);
+    context.drawImage(ground.picture, EDGE.left, EDGE.top);
+    context.fillStyle = colorOf(RIVALS.at(-1));
+    for (const [x, y] of ground.line) context.fillRect(EDGE.left + x - 1, EDGE.top + y - 1, 2, 2);
+    context.fillStyle = plainColor("ink");
+    context.font = "14px system-ui, sans-serif";
+    context.textAlign = "center";
+    for (const h of TICKS.width) context.fillText(digits(h), xOf(h), size.height - EDGE.bottom + 18);
+    context.fillText(sized ? "width of the hidden layers" : "width of a square layer", EDGE.left + plain().w / 2, size.height - 8);
+    context.textAlign = "end";
+    for (const M of TICKS.M) context.fillText(M, EDGE.left - 8, yOf(M) + 5);
+    context.save();
+    context.translate(13, EDGE.top + plain().h / 2);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "center";
+    context.fillText("members", 0, 0);
+    context.restore();
+    const dot = (h, M, radius) => {
+      context.beginPath();
+      context.arc(xOf(clamp(h, ...scale.width)), yOf(M), radius, 0, 7);
+      context.fillStyle = plainColor("page");
+      context.strokeStyle = plainColor("ink");
+      context.lineWidth = radius > 5 ? 3 : 1;
+      context.fill();
+      context.stroke();
+    };
+    const [one, sharing, rank] = RIVALS.map((method) => totalOf(countAll(layers, method, state.M)));
+    const least = [one, sharing, rank].indexOf(Math.min(one, sharing, rank));
+    if (sized) dot(state.width ?? DATA.sizes[1], state.M, 8);
+    else for (const layer of layers.slice(0, 2000)) for (const matrix of layer.matrices) dot(likeSquare(matrix), state.M, 4);
+    const [saves, costs] = [METHODS[SHARING].label, METHODS[DEEP].label];
+    setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
+      : least === 0 ? `A ${costs} stores less here, ${digits(one)} against ${digits(sharing)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
+      : `A ${saves} stores ${digits(sharing)} parameters, a ${costs} ${digits(one)}: ${(one / sharing).toFixed(1)} times as many.`);
+    // The width from which on it pays, as a link that sets it.
+    const pays = state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => surfaces[1](h, state.M) < surfaces[0](h, state.M)) : undefined;
+    const target = sized && pays ? `#${encode({ ...state, width: pays })}` : "";
+    link.hidden = !target;
+    if (target) {
+      link.setAttribute("href", target);
+      setText(link, `Sharing pays from width ${pays}.`);
+    }
+    setText(about, sized ? "Press or drag in the map: the dot is the network in the picture above." : "Each dot is a layer, placed where the square layer is whose vectors cost as much beside its matrix: at 2 · weights / (m + n).");
+    canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
+  };
+
+  const set = (event) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const M = Math.round(membersAt(event.clientY - top));
+    on.change(DATA.sizes?.length > 2 ? { M, width: Math.round(widthAt(event.clientX - left)) } : { M });
+  };
+  let down = false;
+  canvas.addEventListener("pointerdown", (event) => {
+    down = true;
+    canvas.setPointerCapture(event.pointerId);
+    set(event);
+  });
+  canvas.addEventListener("pointermove", (event) => down && set(event));
+  for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
+  new ResizeObserver(() => {
+    size = { width: box.clientWidth || 520, height: 320 };
+    on.resized();
+  }).observe(box);
+  return { element, show };
+};

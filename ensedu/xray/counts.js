@@ -1,0 +1,106 @@
+// How many numbers a layer stores under a method: DATA.table is ensedu.counting's, read as it is there.
+const METHODS = DATA.table.methods;
+const ROLES = Object.keys(DATA.table.roles);
+const KEYS = Object.keys(METHODS);
+const shapesOf = (method) => METHODS[method].arrays.map(({ shape }) => shape);
+const has = (method, ...shapes) => shapes.every((shape) => shapesOf(method).includes(shape));
+const spreads = (method) => METHODS[method].arrays.some(({ role }) => role === "scales");
+// Members that share no matrix; and those that do.
+const isApart = (method) => has(method, "M m n");
+const isModulated = (method) => has(method, "M m", "M n", "m n");
+const find = (test) => KEYS.find(test);
+const SINGLE = find((key) => !METHODS[key].members && !METHODS[key].stochastic);
+const DEEP = find((key) => isApart(key) && !METHODS[key].body);
+const SHARING = find((key) => isModulated(key) && !spreads(key));
+// The way from matrices of their own to one distribution: what the slider goes through.
+const STOPS = [DEEP, SHARING, find((key) => isModulated(key) && spreads(key)), find((key) => spreads(key) && !METHODS[key].members)];
+
+const nameAfter = (last, coded) => {
+  const cut = coded.indexOf(":");
+  return last.slice(0, Number(coded.slice(0, cut))) + coded.slice(cut + 1);
+};
+const decodeLayers = ({ names, shapes, rows }) => {
+  let last = "";
+  return names.map((coded, i) => ({ ...shapes[rows[i]], name: (last = nameAfter(last, coded)) }));
+};
+const GIVEN = decodeLayers(DATA);
+
+const linear = (m, n, i, head) => ({
+  name: String(i), kind: "Linear", shared: 0, biases: 0, kept: [0, 0], frozen: 0, bytes: 4, head,
+  matrices: [{ key: "weight", m, n, size: m * n, bias: n, kernel: [], frozen: [false, false] }],
+});
+const layersOfSizes = (sizes) => sizes.slice(1).map((n, i) => linear(sizes[i], n, i, i === sizes.length - 2));
+// Sizes after the sliders of width and depth, if they were moved.
+const sizesOf = ({ width, depth }) => {
+  const hidden = DATA.sizes.slice(1, -1);
+  if (!width && !depth) return DATA.sizes;
+  return [DATA.sizes[0], ...Array(depth ?? hidden.length).fill(width ?? hidden[0] ?? 1), DATA.sizes.at(-1)];
+};
+
+const zero = () => ({ shared: 0, per_member: 0, scales: 0, biases: 0, frozen: 0 });
+const totalOf = (count) => ROLES.reduce((sum, role) => sum + count[role], 0);
+const addTo = (sum, count) => {
+  for (const key in sum) sum[key] += count[key];
+  return sum;
+};
+
+const countMatrix = (matrix, method, M) => {
+  const count = zero();
+  const sizes = { "m n": matrix.size, "M m n": M * matrix.size, "M m": M * matrix.m, "M n": M * matrix.n, n: matrix.n };
+  for (const { name, shape, role } of METHODS[method].arrays) {
+    if (role === "biases" && !matrix.bias) continue;
+    count[role] += sizes[shape];
+    const source = name.startsWith("weight") ? 0 : name.startsWith("bias") ? 1 : null;
+    if (source !== null && matrix.frozen[source]) count.frozen += sizes[shape];
+  }
+  return count;
+};
+
+// The method of one layer: all but the head of a last-layer ensemble have that of its body.
+const methodOf = (layer, method) => (METHODS[method].body && !layer.head ? METHODS[method].body : method);
+
+const countLayer = (layer, method, M) => {
+  const own = methodOf(layer, method);
+  const count = zero();
+  for (const matrix of layer.matrices) addTo(count, countMatrix(matrix, own, M));
+  const copies = isApart(own) ? M : 1;
+  count[isApart(own) ? "per_member" : "shared"] += copies * layer.shared;
+  count.biases += copies * layer.biases;
+  count.frozen += copies * layer.frozen;
+  if (own === DEEP) {
+    const [weights, biases] = layer.kept;
+    count.per_member -= M * weights;
+    count.shared += weights;
+    count.biases -= (M - 1) * biases;
+  }
+  return count;
+};
+// Every number grows by the same with each member, so a list of layers is gone through once a method.
+const lines = new WeakMap();
+const onLine = (layers, key, M, at) => {
+  if (!lines.has(layers)) lines.set(layers, {});
+  const [one, two] = (lines.get(layers)[key] ??= [at(1), at(2)]);
+  return Object.fromEntries(Object.keys(one).map((name) => [name, one[name] + (M - 1) * (two[name] - one[name])]));
+};
+const countAll = (layers, method, M) =>
+  onLine(layers, method, M, (size) => layers.reduce((sum, layer) => addTo(sum, countLayer(layer, method, size)), zero()));
+
+const passesOf = (method, M) => (METHODS[method].members || METHODS[method].stochastic ? M : 1);
+
+// Bytes to keep, and while Adam trains: weights, gradients and two moments of what is trained.
+const bytesOf = (layers, method, M) =>
+  onLine(layers, `bytes of ${method}`, M, (size) => layers.reduce((sum, layer) => {
+    const count = countLayer(layer, method, size);
+    const keep = layer.bytes * totalOf(count);
+    return addTo(sum, { keep, train: keep + 3 * layer.bytes * (totalOf(count) - count.frozen) });
+  }, { keep: 0, train: 0 }));
+
+// Why sharing does not save in a layer, as an inequality; "" where it does.
+const lossOf = (layer, method, M) => {
+  if (!isModulated(methodOf(layer, method)) || !layer.matrices.length) return "";
+  const sum = (of) => layer.matrices.reduce((total, matrix) => total + of(matrix), 0);
+  const [matrix, vectors] = [(M - 1) * sum(({ size }) => size), (spreads(method) ? 2 : 1) * M * sum(({ m, n }) => m + n)];
+  if (matrix > vectors) return "";
+  const twice = spreads(method) ? "2" : "";
+  return `(M − 1) mn = ${matrix.toLocaleString("en")} ${matrix === vectors ? "=" : "<"} ${vectors.toLocaleString("en")} = ${twice}M (m + n)`;
+};

@@ -1,0 +1,63 @@
+// What trained members do, above their matrices, and a guess before the weights are shared.
+const CURVES = DATA.curves ?? null;
+const CURVE_HIGH = 78;
+
+const rangeOf = (rows) => {
+  const values = rows.flat();
+  return [Math.min(...values), Math.max(...values)];
+};
+const SPAN = CURVES && {
+  x: rangeOf([CURVES.x]),
+  y: rangeOf([...STOPS.flatMap((method) => CURVES[method] ?? []), (CURVES.points ?? []).map(([, y]) => y)]),
+};
+const rowAt = (method, i) => CURVES[method]?.[i] ?? null;
+
+// The function of member i: between two stops on its way from one trained state to the next.
+const curveOf = (state, i) => {
+  if (state.method) return rowAt(state.method, i);
+  const low = Math.min(STOPS.length - 2, Math.floor(state.share));
+  const [from, to] = [rowAt(STOPS[low], i), rowAt(STOPS[low + 1], i)];
+  if (!from || !to) return from ?? to;
+  return from.map((y, k) => lerp(y, to[k], state.share - low));
+};
+
+const drawCurve = (context, row, color, { x, y, w, h }) => {
+  const at = (value, [low, high]) => (value - low) / (high - low || 1);
+  const place = (a, b) => [x + w * at(a, SPAN.x), y + h * (1 - at(b, SPAN.y))];
+  context.fillStyle = plainColor("muted");
+  for (const [a, b] of CURVES.points ?? []) context.fillRect(...place(a, b).map((edge) => edge - 1), 2.5, 2.5);
+  context.strokeStyle = color;
+  context.lineWidth = 2;
+  context.beginPath();
+  row.forEach((value, k) => context.lineTo(...place(CURVES.x[k], value)));
+  context.stroke();
+};
+
+// Whether what sharing costs is still to be seen: until the weights were shared once.
+let answered = !CURVES;
+const isOpen = ({ share, method, view }) => {
+  answered ||= share >= 0.5 || Boolean(method) || view !== "model";
+  return !answered;
+};
+
+const makeGuess = (on) => {
+  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: 2.5, "aria-label": "Your guess" });
+  const output = make("output", {}, "× 2.50");
+  const ready = make("button", { type: "button", class: "tool" }, "That is my guess");
+  const words = make("p", { class: "asked" });
+  const line = make("div", { class: "guessed" }, range, output, ready);
+  const element = make("div", { class: "guess" }, words, line);
+  range.addEventListener("input", () => setText(output, times(Number(range.value))));
+  ready.addEventListener("click", () => on.change({ guess: Number(range.value) }));
+  const show = (state, layers) => {
+    element.hidden = !CURVES || state.view !== "model";
+    if (element.hidden) return;
+    line.hidden = !isOpen(state) || state.guess !== null;
+    range.max = Math.max(2, state.M);
+    const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
+    setText(words, isOpen(state) && state.guess === null ? `${plural(state.M, "member")} will share one W. How many networks’ parameters do they then store?`
+      : state.guess === null ? "" : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
+      : `Your guess was ${times(state.guess)}. A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
+  };
+  return { element, show };
+};

@@ -1,0 +1,127 @@
+// Boxes onto a canvas, in the book's looks: gray is shared, a color a member's, hatching standard
+// deviations, an outline biases, dashes what is computed and stored nowhere.
+const COLORS = DATA.colors;
+const parsedColor = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+const blended = (one, other, share) => {
+  const [a, b] = [one, other].map(parsedColor);
+  return `#${a.map((part, k) => Math.round(lerp(part, b[k], share)).toString(16).padStart(2, "0")).join("")}`;
+};
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const printing = matchMedia("print");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const theme = () => (darkness.matches && !printing.matches ? "dark" : "light");
+const colorOf = (method) => COLORS[theme()].methods[method];
+const plainColor = (name) => COLORS[theme()][name];
+
+const hatches = new Map();
+const hatch = (context, color) => {
+  if (!hatches.has(color)) {
+    const tile = new OffscreenCanvas(12, 12);
+    const pen = tile.getContext("2d");
+    pen.strokeStyle = color;
+    pen.lineWidth = 2.4;
+    pen.beginPath();
+    for (const shift of [-12, 0, 12]) pen.moveTo(shift - 2, 14), pen.lineTo(shift + 14, -2);
+    pen.stroke();
+    const pattern = context.createPattern(tile, "repeat");
+    pattern.setTransform(new DOMMatrix().scale(0.5));
+    hatches.set(color, pattern);
+  }
+  return hatches.get(color);
+};
+
+// Textures are drawn once, as small pictures of one color whose strength is the value.
+const textures = new Map();
+const textureImage = (key, color, make) => {
+  const name = `${key} ${color}`;
+  if (!textures.has(name)) {
+    if (textures.size > 400) textures.clear();
+    const { rows, columns, at } = make();
+    const picture = new ImageData(columns, rows);
+    const paint = parsedColor(color);
+    for (let a = 0; a < rows; a += 1)
+      for (let b = 0; b < columns; b += 1)
+        picture.data.set([...paint, Math.round(255 * (0.6 + 0.4 * clamp(at(a, b), -1, 1)))], 4 * (a * columns + b));
+    const canvas = new OffscreenCanvas(columns, rows);
+    canvas.getContext("2d").putImageData(picture, 0, 0);
+    textures.set(name, canvas);
+  }
+  return textures.get(name);
+};
+
+const sizedCanvas = (canvas, width, height) => {
+  const dense = Math.min(3, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
+  if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
+    canvas.width = Math.round(width * dense);
+    canvas.height = Math.round(height * dense);
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  context.setTransform(dense, 0, 0, dense, 0, 0);
+  context.clearRect(0, 0, width, height);
+  return context;
+};
+
+// `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
+const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
+  const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
+  const colors = new Map();
+  const colorAt = (own, share) => {
+    const key = `${own} ${Math.round(share * 20)}`;
+    if (!colors.has(key)) colors.set(key, blended(own, gray, Math.round(share * 20) / 20));
+    return colors.get(key);
+  };
+  for (const box of boxes) {
+    if (box.alpha <= 0 || box.x > width || box.y > height || box.x + box.w < 0 || box.y + box.h < 0) continue;
+    const [dx, dy] = shake(box);
+    const [x, y] = [box.x + dx, box.y + dy];
+    const [w, h] = [Math.max(HAIR, box.w), Math.max(HAIR, box.h)];
+    context.globalAlpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
+    const own = owns[box.tone ?? 0];
+    const color = colorAt(own, box.gray);
+    if (box.look === "made") {
+      const made = textureOf(box, own);
+      if (made) {
+        context.globalAlpha *= 0.35;
+        context.drawImage(made, x, y, w, h);
+        context.globalAlpha /= 0.35;
+      }
+      context.strokeStyle = ink;
+      context.lineWidth = 1;
+      if (box.inner) context.globalAlpha *= 0.22;
+      else context.setLineDash([3, 3]);
+      context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
+      context.setLineDash([]);
+    } else if (box.look === "biases") {
+      context.strokeStyle = box.member < 0 ? gray : own;
+      context.lineWidth = 1;
+      if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);
+      else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
+    } else if (box.look === "scales") {
+      context.fillStyle = h < 3 || w < 3 ? own : hatch(context, own);
+      if (h < 3 || w < 3) context.globalAlpha *= 0.6;
+      context.fillRect(x, y, w, h);
+      if (h >= 3 && w >= 3) {
+        context.strokeStyle = own;
+        context.lineWidth = 1;
+        context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
+      }
+    } else {
+      const made = box.moving ? null : textureOf(box, color);
+      context.fillStyle = color;
+      if (made) {
+        context.globalAlpha *= 0.35;
+        context.fillRect(x, y, w, h);
+        context.globalAlpha /= 0.35;
+        context.drawImage(made, x, y, w, h);
+      } else context.fillRect(x, y, w, h);
+      // Between neighbors a line of the page, which takes nothing from small ones.
+      if (w > 6 && h > 6 && !made) {
+        context.strokeStyle = page;
+        context.lineWidth = 0.75;
+        context.strokeRect(x, y, w, h);
+      }
+    }
+  }
+  context.globalAlpha = 1;
+};

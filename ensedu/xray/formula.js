@@ -1,0 +1,41 @@
+// The formula of a method, whose terms light their areas, and the other way round.
+const sentenceOf = (method, M) => {
+  const members = plural(M, "member");
+  if (METHODS[method].body) return `One body for all ${members}, and a last layer for each.`;
+  if (isModulated(method) && spreads(method)) return `One W for all ${members}; each has r and s, with a mean and a standard deviation.`;
+  if (isModulated(method)) return `One W for all ${members}, and two thin vectors, r and s, for each.`;
+  if (isApart(method)) return `Each of ${members} stores every number of its own.`;
+  if (spreads(method)) return "One network in which each weight has a mean and a standard deviation.";
+  if (METHODS[method].stochastic) return "One network that drops units at random in each pass.";
+  return "One network: every number is stored once.";
+};
+
+const makeFormula = (on) => {
+  const line = make("p", { class: "formula" });
+  const sums = make("p", { class: "sums" });
+  const element = make("section", { class: "panel formulas", "aria-label": "Formula" }, line, sums);
+  let drawn = "";
+  const show = (state, layers, layer) => {
+    const method = chosen(state);
+    const terms = METHODS[method].sums;
+    const roles = Object.keys(terms);
+    const key = `${method} ${Boolean(layer)}`;
+    if (key !== drawn) {
+      drawn = key;
+      line.replaceChildren(make("span", { class: "of" }, layer ? "This layer: " : METHODS[method].body ? "Its last layer: " : "Each layer: "));
+      roles.forEach((role, k) => {
+        const term = make("button", { type: "button", class: `term ${role}`, "data-role": role, title: ROLE_WORDS[role] }, terms[role].replaceAll(" · ", " ").replace("M (", "M("));
+        onPointing(term, on.light, role);
+        line.append(...(k ? [" + "] : []), term);
+      });
+      line.style.setProperty("--own", `var(--${method})`);
+    }
+    if (DATA.refused[method]) return setText(sums, "");
+    const count = countAll(layers, method, state.M);
+    const parts = ROLES.filter((role) => count[role]).map((role) => digits(count[role]));
+    const matrix = layer && layer.matrices.length === 1 ? layer.matrices[0] : null;
+    const letters = matrix ? `m = ${digits(matrix.m)}, n = ${digits(matrix.n)}, ` : "";
+    setText(sums, `${letters}M = ${state.M}${layer ? "" : ", all layers"}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${digits(totalOf(count))} parameters`);
+  };
+  return { element, show };
+};

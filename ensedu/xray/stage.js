@@ -1,0 +1,302 @@
+// The picture: a canvas between the words of its two zones, and the slider that shares the weights.
+const WAY = 520; // milliseconds of a motion
+const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
+const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
+const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
+
+const makeStage = (on) => {
+  const canvas = make("canvas", { class: "canvas", role: "img" });
+  const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong"), make("span")));
+  const words = make("p", { class: "pointed", role: "status" });
+  const more = make("p", { class: "more" });
+  const square = make("i", { class: "square" });
+  const squareWords = make("span");
+  const scale = make("p", { class: "unit" }, square, squareWords);
+  const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights" });
+  const stops = STOPS.map((method, k) => {
+    const stop = make("button", { type: "button", class: "stop", style: `--own: var(--${method})` }, make("strong", {}, STOP_WORDS[k]), make("small", {}, METHODS[method].label));
+    stop.addEventListener("click", () => on.slide(k));
+    return stop;
+  });
+  const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
+  const gauge = makeGauge();
+  const field = make("div", { class: "field" }, ...zones, gauge.element, canvas, more);
+  const under = make("div", { class: "under" }, words, scale);
+  const element = make("section", { class: "stage", "aria-label": "The picture" }, field, under, slider);
+
+  let drawn = []; // the boxes of the last frame
+  let motion = null; // { from, start }
+  let shaken = 0; // until when r and s, or W, shake
+  let hover = null;
+  let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
+  const composed = new Map();
+  const contents = new WeakMap();
+
+  const measure = () => {
+    const width = field.clientWidth || 300;
+    const narrow = width < NARROW;
+    const head = narrow ? 48 : 52;
+    const curves = CURVES ? CURVE_HIGH : 0;
+    frame = { width, head, above: (narrow ? 4 : 22) + curves, height: (narrow ? 530 : 322) + curves, words: narrow ? 0 : 230 };
+    composed.clear();
+    return frame;
+  };
+  const contentOf = (layers, only) => {
+    if (only) return tilesOf(layers, only);
+    if (!contents.has(layers)) contents.set(layers, tilesOf(layers));
+    return contents.get(layers);
+  };
+  const layoutOf = (key, layers, only, method, M, unit) => {
+    const name = `${key} ${method} ${M} ${unit}`;
+    if (!composed.has(name)) {
+      if (composed.size > 12) composed.clear();
+      composed.set(name, compose(contentOf(layers, only), method, M, unit, frame));
+    }
+    return composed.get(name);
+  };
+
+  const contentLayers = on.scope;
+
+  // The boxes that a state asks for: at a stop, or between two.
+  const target = (state, layers, unit) => {
+    const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
+    const key = `${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"}`;
+    const at = (method) => layoutOf(key, layers, only, method, state.M, unit);
+    if (state.method) return { boxes: between(at(state.method), null, 0), layout: at(state.method) };
+    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
+    const share = state.share - low;
+    if (share === 1) return { boxes: between(at(STOPS[low + 1]), null, 0), layout: at(STOPS[low + 1]) };
+    return { boxes: between(at(STOPS[low]), at(STOPS[low + 1]), share), layout: at(STOPS[Math.round(state.share)]) };
+  };
+  const colorsNow = (state) => {
+    if (state.method) return [colorOf(state.method), colorOf(state.method)];
+    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
+    return state.share - low === 1 ? [colorOf(STOPS[low + 1]), colorOf(STOPS[low + 1])] : [colorOf(STOPS[low]), colorOf(STOPS[low + 1])];
+  };
+
+  const shakes = (state, now) => (box) => {
+    if (now > shaken || still.matches) return [0, 0];
+    const fast = state.share > 2.5 ? ["W", "Z", "g"] : ["r", "s"];
+    if (!fast.includes(box.id[0]) || state.share < 1.5) return [0, 0];
+    const size = Math.min(3, 1.2 + box.member / 8) * Math.min(1, (shaken - now) / 600);
+    const phase = box.x + 3 * box.y + 7 * box.member;
+    return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
+  };
+
+  const render = (state, layers, unit, lit, now) => {
+    const { boxes: goal, layout } = target(state, layers, unit);
+    let boxes = goal;
+    if (motion) {
+      const share = clamp((now - motion.start) / WAY, 0, 1);
+      if (share < 1) boxes = between({ boxes: motion.from }, { boxes: new Map(goal.map((box) => [box.id, box])) }, eased(share));
+      else motion = null;
+    }
+    drawn = boxes;
+    const inNumbers = state.view === "numbers";
+    const refused = DATA.refused[chosen(state)];
+    for (const part of [canvas, ...zones, scale, gauge.element]) part.hidden = inNumbers;
+    if (inNumbers) {
+      more.hidden = true;
+      markStop(state);
+      return false;
+    }
+    const context = sizedCanvas(canvas, frame.width, frame.height);
+    context.imageSmoothingEnabled = false;
+    const close = state.view !== "model";
+    const textureOf = (box, color) => {
+      if (!box.texture || !close || box.layer < 0 || motion) return null;
+      if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
+      const layer = layers[box.layer];
+      if (!layer?.matrices[box.matrix]) return null;
+      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
+      return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
+    };
+    if (refused) boxes = drawn = [];
+    gauge.element.hidden = Boolean(refused);
+    drawBoxes(context, boxes, { owns: colorsNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
+    if (!motion && CURVES && !refused) placeCurves(context, layout, state);
+    if (!motion && frame.above > 10 && !refused) numberMembers(context, layout, state);
+    if (!motion && Number.isInteger(state.share)) nameParts(context, state);
+    if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
+    placeWords(state, layers, layout);
+    gauge.show(state, state.view === "model" ? layers : contentLayers(layers, state.layer));
+    if (!motion && now >= shaken) return false;
+    return !still.matches || Boolean(motion);
+  };
+
+  const numberMembers = (context, layout, { M, method, share }) => {
+    const current = method || STOPS[Math.round(share)];
+    const word = METHODS[current].members ? "member" : "sample";
+    context.fillStyle = plainColor("muted");
+    context.font = "13px system-ui, sans-serif";
+    for (let i = 0; i < (METHODS[current].members ? M : layout.ghosts); i += 1) {
+      const at = layout.slotOf(i);
+      if (at.y > frame.height) break;
+      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
+    }
+  };
+  const placeCurves = (context, layout, state) => {
+    for (let i = 0; i < state.M; i += 1) {
+      const [at, row] = [layout.slotOf(i), curveOf(state, i)];
+      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.edge, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 });
+    }
+  };
+  // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
+  const nameParts = (context, { view }) => {
+    const of = (letter, test) => drawn.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
+    const write = (words, x, y, size, color) => {
+      context.font = `italic ${size}px "STIX Two Math", Georgia, "Times New Roman", serif`;
+      context.fillStyle = plainColor(color);
+      context.fillText(words, x, y);
+    };
+    context.textAlign = "center";
+    const [W, Z, ghost] = [of("W", () => true), of("Z", () => true), of("g", ({ member }) => member === 0)];
+    const inside = (box, words, color) => {
+      const size = box ? Math.min(28, box.h / 2, (1.7 * box.w) / Math.max(1.5, words.length)) : 0;
+      if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
+    };
+    if (view === "model") {
+      for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
+      if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
+      if (Z) inside(Z, "σ", "ink");
+    }
+    const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
+    context.textAlign = "start";
+    if (!ghost || ghost.w < 120) return;
+    if (r && r.h > r.w) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
+    if (s && s.w > s.h) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
+  };
+  // m and n at the edges of the first matrix.
+  const numberEdges = (context, layout, matrix) => {
+    const first = drawn.find((box) => box.id[0] === "W") ?? null;
+    if (!first || first.h < 14) return;
+    context.fillStyle = plainColor("muted");
+    context.font = "13px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.fillText(`n = ${digits(matrix.n)}`, first.x + first.w / 2, first.y + first.h + 20 + layout.portrait.thick);
+    context.save();
+    context.translate(first.x + first.w + 14, first.y + first.h / 2);
+    context.rotate(Math.PI / 2);
+    context.fillText(`m = ${digits(matrix.m)}`, 0, 0);
+    context.restore();
+    context.textAlign = "start";
+  };
+
+  // How many numbers members own: all of a deep ensemble or of a head but what is kept, and otherwise
+  // all but the shared weights and the biases of normalization.
+  const ownedOf = (scope, method, M) => scope.reduce((sum, layer) => {
+    const own = methodOf(layer, method);
+    if (!METHODS[own].members) return sum;
+    const count = countLayer(layer, own, M);
+    const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
+    return sum + count.per_member + count.scales + count.biases - kept;
+  }, 0);
+  const placeWords = (state, layers, layout) => {
+    const method = chosen(state);
+    const scope = state.view === "model" ? layers : contentLayers(layers, state.layer);
+    const count = DATA.refused[method] ? null : countAll(scope, method, state.M);
+    const { members } = METHODS[method];
+    const both = count ? totalOf(count) : 0;
+    const mine = count && members ? ownedOf(scope, method, state.M) : 0;
+    setText(zones[0].firstChild, "Stored once, for all");
+    setText(zones[0].lastChild, count ? plural(both - mine, "parameter") : "not this model");
+    setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Computed in each sample, not stored" : "");
+    setText(zones[1].lastChild, members && count ? `${digits(mine / state.M)} × ${state.M}` : "");
+    zones.forEach((zone, k) => {
+      const { x, y } = k ? layout.zones.right : layout.zones.left;
+      zone.style.transform = `translate(${Math.min(x, frame.width - 120)}px, ${y - frame.head}px)`;
+    });
+    zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
+    const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
+    more.hidden = !lost && count;
+    setText(more, count ? "More than fits at this scale: press Fit, or 0." : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
+    const unit = layout.portrait.w ? on.unit() : 1;
+    const stands = roundBelow((26 / unit) ** 2);
+    square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
+    setText(squareWords, `= ${roundWords(stands)}`);
+    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    markStop(state);
+  };
+
+  const markStop = (state) => {
+    range.value = state.method ? 0 : state.share;
+    slider.classList.toggle("off", Boolean(state.method));
+    range.setAttribute("aria-valuetext", METHODS[chosen(state)].label);
+    stops.forEach((stop, k) => stop.setAttribute("aria-pressed", chosen(state) === STOPS[k]));
+  };
+
+  // What a box is, in words.
+  const wordsOf = (box, layers, method) => {
+    const layer = layers[box.layer];
+    const place = layer ? ` of ${titleOf(layer, box.layer)}` : "";
+    const who = METHODS[method].members ? `member ${box.member + 1}` : `sample ${box.member + 1}`;
+    const tile = box.tile;
+    const size = tile ? plural(tile.size, "parameter") : "";
+    if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
+    if (box.id[0] === "g") return `W${box.member + 1}${place}: computed for ${who}, and stored nowhere.`;
+    if (box.id === "W.plain.0" || box.layer < 0 && box.id[0] === "W") return `Normalization, embeddings and the like: ${size}.`;
+    if (box.id[0] === "W") return box.member < 0 ? `W${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size}, stored once.` : `W${box.member + 1}${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size} of ${who} alone.`;
+    if (box.id[0] === "Z") return `σ${place}: a standard deviation for each weight, ${size}.`;
+    if (box.look === "biases") return `Biases${box.member < 0 ? place : `${place}: those of ${who}`}.`;
+    const vector = box.id[0].toLowerCase();
+    const length = tile ? `${digits(vector === "r" ? tile.m : tile.n)} numbers` : "all layers together";
+    return `${box.look === "scales" ? "σ of " : ""}${vector}${box.member + 1}${place}: ${length}, stored by ${who} alone.`;
+  };
+  const boxAt = (event) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - left, event.clientY - top];
+    const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
+    return drawn.findLast((box) => box.alpha > 0.5 && inside(box, 0)) ?? drawn.findLast((box) => box.alpha > 0.5 && Math.min(box.w, box.h) < 6 && inside(box, 3)) ?? null;
+  };
+
+  // In a network of given sizes the corner of a square matrix changes the width.
+  let corner = null;
+  const cornerAt = (event) => {
+    const box = DATA.sizes && boxAt(event);
+    if (!box || box.id[0] !== "W" || box.layer < 0) return null;
+    const { left, top } = canvas.getBoundingClientRect();
+    const near = Math.hypot(event.clientX - left - box.x - box.w, event.clientY - top - box.y - box.h) < 12;
+    const hidden = [box.layer > 0, box.layer < on.layers().length - 1];
+    return near && (hidden[0] || hidden[1]) ? { box, down: hidden[0] } : null;
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    corner = cornerAt(event);
+    if (corner) canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (corner) {
+      const { left, top } = canvas.getBoundingClientRect();
+      const side = corner.down ? event.clientY - top - corner.box.y : event.clientX - left - corner.box.x;
+      on.widen(Math.round(side / on.unit()));
+      return;
+    }
+    hover = boxAt(event);
+    canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
+    on.hover(hover);
+  });
+  canvas.addEventListener("pointerup", () => setTimeout(() => (corner = null)));
+  canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
+  canvas.addEventListener("click", (event) => {
+    const box = boxAt(event);
+    const { left, top } = canvas.getBoundingClientRect();
+    if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
+  });
+  range.addEventListener("input", () => on.drag(Number(range.value)));
+  range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
+  onArrows(range, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
+  new ResizeObserver(() => on.resized()).observe(field);
+
+  return {
+    element, field, under, render, measure, words,
+    frame: () => frame,
+    wordsOf,
+    // What is drawn now is where the next motion begins.
+    begin(now) {
+      if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
+    },
+    shake(now) {
+      if (!still.matches) shaken = now + 2600;
+    },
+    boxes: () => drawn,
+  };
+};

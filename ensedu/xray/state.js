@@ -1,0 +1,83 @@
+// One state says all that the page shows; the address carries what differs from how it opens.
+const whole = (low, high, start) => ({ start, read: (text) => within(Math.round(Number(text)), low, high) });
+const real = (low, high, start) => ({ start, read: (text) => within(Number(text), low, high) });
+const one = (of, start) => ({ start, read: (text) => (of.includes(text) ? text : undefined) });
+const within = (number, low, high) => (Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : undefined);
+const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
+
+const MOST = { members: 64, width: 2000, depth: 12, window: 6 };
+// It opens at the first stop that takes the model.
+const OPENING = STOPS.findIndex((method) => !DATA.refused[method]);
+const FIELDS = {
+  M: whole(1, MOST.members, DATA.ensemble_size),
+  width: whole(1, MOST.width, null),
+  depth: whole(1, MOST.depth, null),
+  // How far along STOPS; or a method that is not on that way.
+  share: real(0, STOPS.length - 1, Math.max(0, OPENING)),
+  method: one(["", ...KEYS.filter((key) => !STOPS.includes(key))], OPENING < 0 ? SINGLE : ""),
+  guess: real(1, MOST.members, null), // of how many networks four members take the room
+  zoom: real(-16, 16, 0), // of lengths, as a power of 2
+  view: one(["model", "layer", "numbers"], "model"),
+  layer: whole(0, Math.max(0, GIVEN.length - 1, MOST.depth), 0),
+  matrix: whole(0, 63, 0),
+  member: whole(0, MOST.members - 1, 0),
+  row: whole(0, 1e9, 0),
+  column: whole(0, 1e9, 0),
+  seed: whole(0, 999, 0),
+  edits: {
+    start: "",
+    read: (text) => (/^([A-Za-zσ]+:\d+(,\d+)*:-?\d+(\.\d+)?(;|$))*$/.test(text) ? text : undefined),
+  },
+};
+const START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
+
+const encode = (state) =>
+  Object.keys(FIELDS)
+    .filter((key) => state[key] !== START[key])
+    .map((key) => `${key}=${encodeURIComponent(typeof state[key] === "number" ? +state[key].toFixed(3) : state[key])}`)
+    .join("&");
+
+// What an address says; a value that cannot be is left out.
+const decode = (text) => {
+  const found = { ...START };
+  for (const pair of text.replace(/^#/, "").split("&")) {
+    const cut = pair.indexOf("=");
+    const key = pair.slice(0, cut);
+    if (cut < 0 || !Object.hasOwn(FIELDS, key)) continue;
+    let value;
+    try {
+      value = FIELDS[key].read(decodeURIComponent(pair.slice(cut + 1)));
+    } catch {
+      continue; // no text in this code
+    }
+    if (value !== undefined) found[key] = value;
+  }
+  return settled(found);
+};
+
+// A state whose parts agree: the layer exists, and can be looked into.
+const settled = (state) => {
+  const layers = layersOf(state);
+  const layer = clamp(state.layer, 0, layers.length - 1);
+  const matrices = layers[layer]?.matrices ?? [];
+  const view = matrices.length ? state.view : "model";
+  const matrix = clamp(state.matrix, 0, Math.max(0, matrices.length - 1));
+  const { m = 1, size = 1 } = matrices[matrix] ?? {};
+  const edge = (place, length) => clamp(place, 0, Math.max(0, length - MOST.window));
+  return {
+    ...state, layer, matrix, view, member: clamp(state.member, 0, state.M - 1),
+    row: edge(state.row, m), column: edge(state.column, Math.round(size / m)),
+  };
+};
+
+let laid = { key: null, layers: GIVEN };
+// The layers: the model's own, or those of the sizes that the sliders say.
+const layersOf = (state) => {
+  if (!DATA.sizes) return GIVEN;
+  const key = `${state.width} ${state.depth}`;
+  if (laid.key !== key) laid = { key, layers: layersOfSizes(sizesOf(state)) };
+  return laid.layers;
+};
+const chosen = (state) => state.method || STOPS[Math.round(state.share)];
+const withMethod = (state, method) =>
+  STOPS.includes(method) ? { ...state, method: "", share: STOPS.indexOf(method) } : { ...state, method };

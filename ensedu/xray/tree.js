@@ -1,0 +1,115 @@
+// The layers as a tree that opens and closes; what is closed is not built.
+const SPLIT = 60; // longer lists are cut into parts of so many
+const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name || "the layer");
+const shapeWords = ({ matrices, shared, biases }) => {
+  const words = matrices.map(({ m, n, kernel, size }) => {
+    const side = kernel.length ? `, ${kernel.join("×")}` : "";
+    const area = kernel.reduce((product, each) => product * each, 1);
+    const groups = Math.round((m * n * area) / size);
+    return `${digits(m)} → ${digits(n)}${side}${groups > 1 ? `, ${groups} groups` : ""}`;
+  });
+  const others = shared + biases;
+  return [...words.slice(0, 4), ...(words.length > 4 ? [`and ${words.length - 4} more`] : []), ...(others && !words.length ? [plural(others, "number")] : [])].join("; ");
+};
+
+// What a method does with a layer, in a few words.
+const treatmentOf = (layer, method) => {
+  const own = methodOf(layer, method);
+  if (isApart(own)) return layer.kept[0] + layer.kept[1] ? "own, but what is kept shared" : "each member's own";
+  if (!layer.matrices.length) return METHODS[own].members || spreads(own) ? "shared, as it is" : "one copy";
+  if (isModulated(own)) return spreads(own) ? "shared W; r and s drawn" : "shared W; r and s a member";
+  if (spreads(own)) return "mean and σ a weight";
+  return METHODS[method].body ? "shared body" : "one copy";
+};
+
+// Groups by the parts of names, [{ title, from, layers, children }].
+const nested = (entries, depth) => {
+  const groups = [];
+  for (const entry of entries) {
+    const part = entry.layer.name.split(".")[depth];
+    const last = groups.at(-1);
+    if (last && last.part === part) last.entries.push(entry);
+    else groups.push({ part, entries: [entry] });
+  }
+  if (groups.length === 1 && groups[0].entries.length > 1 && groups[0].part !== undefined) return nested(entries, depth + 1);
+  return groups;
+};
+
+const makeTree = (on) => {
+  const list = make("ul", { class: "tree", role: "list" });
+  const note = make("p", { class: "note" });
+  const element = make("section", { class: "panel", "aria-labelledby": "tree-title" },
+    make("h2", { id: "tree-title" }, "Layer by layer"), note, list);
+  let [shown, views, current] = ["", [], null];
+
+  const row = (title, about, entries) => {
+    const cells = ["does", "before", "after"].map((name) => make("span", { class: name }));
+    const lost = make("span", { class: "lost" });
+    const head = [make("span", { class: "title" }, title, " ", make("small", {}, about)), ...cells, lost];
+    views.push({ cells, lost, entries, layers: entries.map(({ layer }) => layer), own: entries.length === 1 });
+    return head;
+  };
+  const leaf = ({ layer, at }) => {
+    const title = DATA.sizes ? titleOf(layer, at) : `${layer.name || "the model"} ${layer.kind}`;
+    const pressed = layer.matrices.length ? {} : { disabled: "" };
+    const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(title, shapeWords(layer), [{ layer, at }]));
+    button.addEventListener("click", () => on.open(at));
+    onPointing(button, on.point, at);
+    return make("li", {}, button);
+  };
+  const branch = (title, entries, fill) => {
+    const inner = make("ul", { role: "list" });
+    const details = make("details", {}, make("summary", { class: "line" }, ...row(title, plural(entries.length, "layer"), entries)), inner);
+    details.addEventListener("toggle", () => {
+      if (details.open && !inner.childElementCount) {
+        inner.append(...fill());
+        show(...current);
+      }
+    });
+    return make("li", {}, details);
+  };
+  const cut = (nodes, entries, build) => {
+    if (nodes.length <= SPLIT) return nodes.map(build);
+    const size = Math.max(SPLIT, Math.ceil(nodes.length / SPLIT));
+    const parts = [];
+    for (let i = 0; i < nodes.length; i += size) {
+      const own = nodes.slice(i, i + size);
+      const inside = own.flatMap((node) => node.entries);
+      parts.push(branch(`${inside[0].layer.name} … ${inside.at(-1).layer.name}`, inside, () => own.map(build)));
+    }
+    return parts;
+  };
+  const build = (entries, depth) =>
+    cut(nested(entries, depth), entries, (group) => {
+      if (group.entries.length === 1) return leaf(group.entries[0]);
+      const names = group.entries[0].layer.name.split(".").slice(0, depth + 1).join(".");
+      return branch(names || "the model", group.entries, () => build(group.entries, group.entries[0].layer.name.split(".").length > depth + 1 ? depth + 1 : depth));
+    });
+
+  const show = (state, layers) => {
+    current = [state, layers];
+    const key = DATA.sizes ? layers.length : "given";
+    if (key !== shown) {
+      [shown, views] = [key, []];
+      list.replaceChildren(...build(layers.map((layer, at) => ({ layer, at })), 0));
+    }
+    const method = chosen(state);
+    let losing = 0;
+    for (const view of views) {
+      const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
+      const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
+      const [before, after] = [SINGLE, method].map((each) => (DATA.refused[each] ? null : totalOf(countAll(own, each, state.M))));
+      const words = [view.own ? treatmentOf(entries[0].layer, method) : "", digits(before), after === null ? "–" : digits(after)];
+      view.cells.forEach((cell, k) => setText(cell, words[k]));
+      if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
+      const why = view.own ? lossOf(entries[0].layer, method, state.M) : "";
+      setText(view.lost, why ? `▲ does not save: ${why}` : "");
+    }
+    if (isModulated(method)) losing = layers.filter((layer) => lossOf(layer, method, state.M)).length;
+    const refused = DATA.refused[method];
+    setText(note, refused ? `${METHODS[method].label} cannot take this model: ${refused}`
+      : losing ? `In ${plural(losing, "layer")} marked ▲ the vectors cost as much as the copies of the matrix that they replace, or more.`
+      : "Press a layer to look into it.");
+  };
+  return { element, show };
+};

@@ -1,0 +1,76 @@
+// What stands in the arrays: the model's own values where the page has them, else small numbers drawn
+// from a seed. Any entry can be asked for alone, so that a layer of millions costs nothing.
+const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5] };
+const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs"];
+
+// A number in [0, 1) for each list of integers (Murmur3's mixing).
+const mixed = (...parts) => {
+  let h = 0x9e3779b9;
+  for (const part of parts) {
+    h = Math.imul(h ^ part, 0x85ebca6b);
+    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+    h ^= h >>> 16;
+  }
+  return (h >>> 0) / 4294967296;
+};
+const pick = (choices, at) => choices[Math.floor(at * choices.length)];
+const normal = (...parts) => Math.sqrt(-2 * Math.log(1 - mixed(...parts, 1))) * Math.cos(2 * Math.PI * mixed(...parts, 2));
+
+const nameOfMatrix = (layer, matrix) => `${layer.name ? `${layer.name}.` : ""}${matrix.key}`;
+const decodedBins = new Map();
+const binsOf = (layer, matrix) => {
+  const name = nameOfMatrix(layer, matrix);
+  const own = DATA.values?.[name];
+  if (!own) return null;
+  if (!decodedBins.has(name)) {
+    const bytes = Uint8Array.from(atob(own.bins), (letter) => letter.charCodeAt(0));
+    decodedBins.set(name, { ...own, columns: bytes.length / own.rows, at: (a, b) => (bytes[a * (bytes.length / own.rows) + b] - 127) / 127 });
+  }
+  return decodedBins.get(name);
+};
+
+// A stored number before edits. Members of their own differ in i; one copy for all has i = -1.
+const storedAt = (state, layer, kind, i, a, b = 0) => {
+  const matrix = layer.matrices[state.matrix] ?? layer.matrices[0];
+  if (kind === "W" && i < 0) {
+    const corner = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
+    if (corner?.[a]?.[b] !== undefined) return corner[a][b];
+  }
+  const at = mixed(state.seed, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
+  if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
+  return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
+};
+
+const editKey = (kind, i, a, b) => `${kind}:${[i + 1, a, ...(b === undefined ? [] : [b])]}`;
+const editsOf = (state) => {
+  const found = {};
+  for (const edit of state.edits ? state.edits.split(";") : []) {
+    const cut = edit.lastIndexOf(":");
+    found[edit.slice(0, cut)] = Number(edit.slice(cut + 1));
+  }
+  return found;
+};
+const written = (edits) => Object.entries(edits).map(([key, value]) => `${key}:${value}`).join(";");
+
+// A texture of at most 48 × 48: how a matrix looks from afar, from -1 to 1. `as` is "stored" by all,
+// a member's own, or what member i makes of it, W ∘ r sᵀ; or r or s, along one side.
+const texture = (state, layer, index, as, i) => {
+  const matrix = layer.matrices[index];
+  if (as.length < 3) {
+    const along = Math.min(48, as.endsWith("r") ? matrix.m : matrix.n);
+    const at = (a, b) => storedAt({ ...state, matrix: index }, layer, as, i, a + b) / (as.length > 1 ? 0.5 : 2);
+    return as.endsWith("r") ? { rows: along, columns: 1, at } : { rows: 1, columns: along, at };
+  }
+  const bins = binsOf(layer, matrix);
+  const rows = bins?.rows ?? Math.min(48, matrix.m);
+  const columns = bins?.columns ?? Math.min(48, Math.round(matrix.size / matrix.m));
+  const from = { ...state, matrix: index };
+  const kernel = Math.max(1, Math.round(matrix.size / matrix.m / matrix.n));
+  const factor = (kind, k) => storedAt(from, layer, kind, i, k);
+  const at = (a, b) => {
+    if (as === "own") return storedAt(from, layer, "W", i, a, b) / 3;
+    const base = bins ? bins.at(a, b) : storedAt(from, layer, "W", -1, a, b) / 3;
+    return as === "made" ? (base * factor("r", a) * factor("s", Math.floor(b / kernel))) / 2 : base;
+  };
+  return { rows, columns, at };
+};

@@ -1,0 +1,46 @@
+"""The values of a model's weights, coarse enough for a page."""
+
+import base64
+from math import isqrt
+from typing import Any
+
+from ensedu.xray.layers import Reading
+
+__all__ = ["of_model"]
+
+MOST_BINS, CORNER = 48, 6
+#: So many bytes may all of them have.
+ROOM = 60_000
+
+
+def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:
+    """Return by name of a weight its means over bins, a byte each, and its first 6 × 6 numbers.
+
+    A bin has 0 to 254: 127 stands for 0, and the ends for the largest bin's size either way, which
+    stands beside them. Nothing for tensors without values.
+    """
+    matrices = [matrix for layer in reading.layers for matrix in layer.matrices]
+    side = min(MOST_BINS, isqrt(ROOM // max(1, len(matrices))))
+    weights = dict(model.named_parameters(remove_duplicate=False))
+    if side < CORNER or any(weights[matrix.name].is_meta for matrix in matrices):
+        return None
+    return {
+        matrix.name: _binned(weights[matrix.name], side, matrix.outputs) for matrix in matrices
+    } or None
+
+
+def _binned(weight: Any, side: int, outputs: int) -> dict[str, Any]:
+    from torch.nn.functional import adaptive_avg_pool2d
+
+    # As the book draws it, inputs down and outputs across; a kernel stands in its column.
+    flat = weight.detach().float().cpu().reshape(*weight.shape[:2], -1)
+    flat = (flat.movedim(1, 0) if weight.shape[0] == outputs else flat).flatten(1)
+    bins = adaptive_avg_pool2d(flat[None, None], tuple(min(side, n) for n in flat.shape))[0, 0]
+    most = float(bins.abs().max()) or 1.0
+    levels = (127 + 127 * bins / most).round().byte()
+    return {
+        "rows": bins.shape[0],
+        "most": float(f"{most:.3g}"),
+        "bins": base64.b64encode(bytes(levels.flatten().tolist())).decode(),
+        "corner": [[float(f"{x:.3g}") for x in row] for row in flat[:CORNER, :CORNER].tolist()],
+    }

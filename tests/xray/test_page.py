@@ -1,0 +1,213 @@
+"""The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
+
+import pytest
+from torch import nn
+
+from ensedu import xray
+from ensedu.methods import METHODS
+from ensedu.torch import models
+from scripts.browsing import DESK, PHONE
+
+STOPS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
+X = [k / 10 for k in range(11)]
+CURVES = {"x": X, "points": [[0.3, 0.5]]} | {
+    method: [[(i + at) * x for x in X] for i in range(4)] for at, method in enumerate(STOPS)
+}
+BLOCK = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, device="meta")
+
+
+PICTURES = {
+    "sizes": lambda: xray("1-50-50-1"),
+    "curves": lambda: xray("1-50-50-1", curves=CURVES),
+    "values": lambda: xray(models.lenet5()),
+    "nothing to share": lambda: xray(nn.LayerNorm(5)),
+    "24 blocks": lambda: xray(nn.TransformerEncoder(BLOCK, 24)),
+}
+#: What a reader sees, but for words about what is pointed at.
+SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number, canvas")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
+FRAME = "() => new Promise(requestAnimationFrame)"
+
+
+def words(page, selector):
+    """Return what stands somewhere once the next frame is drawn."""
+    page.evaluate(FRAME)
+    return page.locator(selector).inner_text()
+
+
+def bar(page, method, cell):
+    return words(page, f'button.bar[data-method="{method}"] .{cell}')
+
+
+def settle(page):
+    """Wait until an address is written, and a frame drawn."""
+    page.wait_for_timeout(400)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
+    """The fixture sees that it asks for nothing, and that no script fails."""
+    picture = PICTURES[name]()
+    assert len(picture.html().encode()) <= 300_000
+    with opened(picture) as page:
+        for method, count in picture.counts.items():
+            if name != "curves":  # where they are to be guessed
+                assert bar(page, method, "total") == f"{count.total:,}"
+        for method, why in picture.refused.items():
+            assert why in page.locator(f'button.bar[data-method="{method}"]').get_attribute("title")
+        for address in (
+            "#share=1&M=64",
+            "#share=2.4&zoom=-3",
+            "#share=3&view=layer",
+            "#view=numbers",
+        ):
+            page.evaluate("(hash) => (location.hash = hash)", address)
+            for width in (320, 1920):
+                page.set_viewport_size({"width": width, "height": 800})
+                page.evaluate(FRAME)
+                wide = page.evaluate("() => document.documentElement.scrollWidth")
+                assert wide <= width, (address, width)
+
+
+def test_an_address_restores_what_was_shown(opened):
+    picture = xray("4-6-5-3")
+    with opened(picture) as page:
+        page.locator('button.bar[data-method="rank1"]').click()
+        page.get_by_role("slider", name="Members").press("ArrowRight")
+        page.locator('.line[data-layer="1"]').click()
+        page.get_by_role("button", name="Draw anew").click()
+        page.get_by_role("button", name="See its numbers").click()
+        page.get_by_label("W[2, 3]", exact=True).fill("7")
+        page.get_by_label("W[2, 3]", exact=True).press("Enter")
+        page.mouse.move(0, 0)
+        settle(page)
+        seen, address = page.evaluate(SEEN), page.evaluate("() => location.hash")
+        assert "7" in seen
+    with opened(picture, address) as page:
+        page.mouse.move(0, 0)
+        settle(page)
+        assert page.evaluate(SEEN) == seen
+
+
+def test_escape_and_the_browsers_button_lead_back(opened):
+    with opened(xray("4-6-5-3"), "#share=1") as page:
+        first = page.evaluate(SEEN)
+        page.locator('.line[data-layer="2"]').click()
+        page.get_by_role("button", name="See its numbers").click()
+        assert "numbers" in words(page, ".path")
+        page.keyboard.press("Escape")
+        assert words(page, ".path") == "4-6-5-3 › layer 3"
+        page.keyboard.press("Escape")
+        page.mouse.move(0, 0)
+        settle(page)
+        assert page.evaluate(SEEN) == first
+        page.go_back()
+        assert words(page, ".path") == "4-6-5-3 › layer 3"
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_only_zooming_changes_the_scale(viewport, opened):
+    """One parameter has one area, whatever the method, the width and the members."""
+    scale = """() => [".rule", ".square"].map((one) => document.querySelector(one).style.width)
+      .concat([".rule-words", ".unit"].map((one) => document.querySelector(one).innerText))"""
+    with opened(xray("1-50-50-1"), viewport=viewport) as page:
+        first = page.evaluate(scale)
+        for method in METHODS:
+            page.locator(f'button.bar[data-method="{method}"]').click()
+            assert page.evaluate(scale) == first
+        for label in ("Members", "Width", "Hidden layers"):
+            page.get_by_role("spinbutton", name=label).fill("9")
+            page.get_by_role("spinbutton", name=label).press("Enter")
+            page.evaluate(FRAME)
+            assert page.evaluate(scale) == first
+        assert page.locator(".more").is_visible() or viewport == DESK
+        page.get_by_role("button", name="Fit").click()
+        page.evaluate(FRAME)
+        assert page.evaluate(scale) != first
+        assert page.locator(".more").is_hidden()
+
+
+def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
+    picture = xray("1-50-50-1")
+    with opened(picture) as page:
+        slider = page.get_by_role("slider", name="Share the weights")
+        for stop, method in enumerate(STOPS):
+            if stop:
+                slider.press("ArrowRight")
+            page.evaluate(FRAME)
+            assert slider.get_attribute("aria-valuetext") == METHODS[method].label
+            total = picture.counts[method].total
+            assert words(page, ".gauge strong") == f"{total:,}"
+            assert f"= {total:,} parameters" in words(page, ".sums")
+            once, each = (words(page, f".zone.{side} span") for side in ("left", "right"))
+            once = int(once.split()[0].replace(",", ""))
+            own, _, M = each.replace(",", "").partition(" × ")
+            assert once + (int(own) * int(M) if M else 0) == total
+        page.locator('button.bar[data-method="last_layer"]').click()
+        assert words(page, ".zone.right span") == "51 × 4"
+
+
+def test_what_is_changed_moves_what_is_made_of_it(opened):
+    with opened(xray("4-5", 2), "#share=1&view=numbers") as page:
+
+        def made(member):
+            return [
+                one.inner_text()
+                for one in page.locator(f".block:nth-child({member}) .made .number").all()
+            ]
+
+        before = made(1), made(2)
+        r = page.get_by_label("r₁[2]", exact=True)
+        r.focus()
+        assert page.locator(".moves").count() == 5  # one row of W₁
+        r.press("ArrowUp")
+        now = made(1), made(2)
+        assert now[1] == before[1]
+        assert [a == b for a, b in zip(now[0], before[0], strict=True)] == [True] * 5 + [
+            False
+        ] * 5 + [True] * 10
+        assert "row 2 of W₁" in words(page, ".told")
+        page.get_by_label("W[1, 1]", exact=True).focus()
+        assert page.locator(".moves").count() == 2  # an entry of each member
+        page.get_by_role("button", name="Reset numbers").click()
+        page.evaluate(FRAME)
+        assert (made(1), made(2)) == before
+
+
+def test_a_guess_comes_before_the_answer(opened):
+    with opened(xray("1-50-50-1", curves=CURVES)) as page:
+        assert bar(page, "batch_ensemble", "total") == "?"
+        page.get_by_role("button", name="That is my guess").click()
+        assert bar(page, "batch_ensemble", "total") == "?"
+        page.get_by_role("slider", name="Share the weights").press("ArrowRight")
+        page.evaluate(FRAME)
+        assert bar(page, "batch_ensemble", "total") == "3,812"
+        assert "Your guess was × 2.50. A BatchEnsemble stores × 1.41." in words(page, ".guess")
+
+
+def test_where_sharing_does_not_pay(opened):
+    with opened(xray("1-50-50-1"), "#share=1") as page:
+        marks = [one.inner_text() for one in page.locator(".lost").all()]
+        assert marks[0] == marks[2] == "▲ does not save: (M − 1) mn = 150 < 204 = M (m + n)"
+        assert marks[1] == ""
+        box = page.locator(".map").bounding_box()
+        page.locator(".map").click(position={"x": 48, "y": box["height"] / 2})
+        page.evaluate(FRAME)
+        assert page.get_by_role("spinbutton", name="Width").input_value() == "1"
+        assert "cost more than the matrices" in words(page, ".verdict")
+        page.get_by_role("link", name="Sharing pays from width").click()
+        assert "A BatchEnsemble stores" in words(page, ".verdict")
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_axe_finds_nothing(mode, browser, opened):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with opened(xray("1-50-50-1"), "#share=2", mode=mode) as page:
+        for view in ("model", "layer", "numbers"):
+            page.evaluate("(hash) => (location.hash = hash)", f"#share=2&view={view}&layer=1")
+            settle(page)
+            found = axe.run(page).response["violations"]
+            assert not [
+                (rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found
+            ]
