@@ -49,15 +49,14 @@ def test_a_method_is_named_in_few_files():
     """Of all files, lists of layers aside, at most five name a method or its layer.
 
     Its row, a file for each backend, the layers that extend it, and a script.
-    An experiment names those that it compares, on a page and in its figures too, as the contest
-    does.
+    The contest names those that it compares, and the X-ray those between which it moves.
     """
     package = Path(str(files("ensedu")))
     sources = {
         path: path.read_text(encoding="utf-8")
         for path in [*package.rglob("*.py"), *package.rglob("*.js")]
         if path.name not in ("__init__.py", "layer_classes.py", "guides.js")
-        and not {"experiments", "figures", "contest"} & {*path.parts}
+        and not {"contest", "xray"} & {*path.parts}
     }
     # Examples in docstrings are no code.
     code = {path: re.sub(r'""".*?"""', "", text, flags=re.S) for path, text in sources.items()}

@@ -1,11 +1,12 @@
 """The built book in a browser: one server and one browser a worker, a new page a test."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from scripts.browsing import NO_BROWSER, Watch, chromium, find_browser, open_context, serve
+from scripts.browsing import DESK, NO_BROWSER, Watch, chromium, find_browser, open_context, serve
 from tests.browser import small
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
@@ -81,3 +82,23 @@ def blank(browser):
     context.close()
     assert not watch.foreign, "asked of another host"
     assert not watch.errors
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Open an X-ray from a folder: ``with opened(picture, "#M=8") as page``."""
+
+    @contextmanager
+    def opened(picture, address="", **options):
+        path = picture.save(tmp_path / "xray.html")
+        context = open_context(browser, **({"viewport": DESK} | options))
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        watch = Watch(page, "file:")
+        page.goto(path.as_uri() + address)
+        yield page
+        context.close()
+        assert watch.asked == [path.as_uri().removeprefix("file:")]
+        assert not watch.foreign and not watch.errors
+
+    return opened

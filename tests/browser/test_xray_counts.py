@@ -15,10 +15,10 @@ from ensedu.xray.picture import HERE
 NUMBERS = (*ROLES, "frozen")
 
 
-def counted(scripts, cases):
+def counted(blank, cases):
     """Return what the page's script counts: of each case, an X-ray's data, a method and M."""
     code = (HERE / "counts.js").read_text(encoding="utf-8")
-    counts = scripts.evaluate(
+    counts = blank.evaluate(
         "([code, pictures, cases]) => { const known = pictures.map((data) =>"
         "new Function('DATA', `${code}; return (method, M) => countAll(GIVEN, method, M)`)(data));"
         "return cases.map(([at, method, M]) => known[at](method, M)) }",
@@ -27,7 +27,7 @@ def counted(scripts, cases):
     return [counting.Count(**{key: count[key] for key in NUMBERS}) for count in counts]
 
 
-def test_sizes_count_as_by_formula(scripts):
+def test_sizes_count_as_by_formula(blank):
     """500 networks, methods and numbers of members."""
     draw = random.Random(0)
     pictures, cases, expected = [], [], []
@@ -39,7 +39,7 @@ def test_sizes_count_as_by_formula(scripts):
         cases.append([i, method, M])
         expected.append(counting.mlp(sizes, method, **size_option(method, M)))
         assert picture.counts[method] == expected[-1]
-    assert counted(scripts, [pictures, cases]) == expected
+    assert counted(blank, [pictures, cases]) == expected
 
 
 class Tied(nn.Module):
@@ -109,7 +109,7 @@ MODELS = {
 }
 
 
-def test_models_count_as_their_arrays(scripts):
+def test_models_count_as_their_arrays(blank):
     pictures, cases, expected = [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -126,17 +126,17 @@ def test_models_count_as_their_arrays(scripts):
                 assert count == counting.Count(**{key: getattr(real, key) for key in NUMBERS})
                 cases.append([len(pictures) - 1, method, 5])
                 expected.append(count)
-    found = counted(scripts, [pictures, cases])
+    found = counted(blank, [pictures, cases])
     assert found == expected
     assert len(expected) > 4 * len(MODELS)
 
 
-def test_published_counts_come_out(scripts):
+def test_published_counts_come_out(blank):
     with torch.device("meta"):
         pictures = [xray(build()) for build in (models.resnet50, models.wide_resnet)]
     names = ("single", "batch_ensemble", "rank1", "deep_ensemble")
     found = counted(
-        scripts,
+        blank,
         [[one.data() for one in pictures], [[at, name, 4] for at in (0, 1) for name in names]],
     )
     assert [count.total for count in found] == [
