@@ -279,11 +279,11 @@ def test_points_by_touch(live):
         swipe(page, (x, y), (x, y - 150))
         page.evaluate("before => until(() => scrollY > before + 50)", before)
         assert len(state(page)["points"]) == 2 and state(page)["points"][0] == [-2, 0]
-    before = back()
-    place = at(page, -2, 0)
-    page.touchscreen.tap(*place)  # one that was pressed first can be dragged
+    back()
+    page.touchscreen.tap(*at(page, -2, 0))  # one that was pressed first can be dragged
     assert story(page) == "Point 1 of 2: drag it, or tap it twice to remove it."
-    swipe(page, place, at(page, -3, -2))
+    before = page.evaluate("scrollY")
+    swipe(page, at(page, -2, 0), at(page, -3, -2))
     page.evaluate("until(() => t.state.points[0][1] < -1.9)")
     assert page.evaluate("scrollY") == pytest.approx(before, abs=2)
     place = at(page, 2, 1)

@@ -172,7 +172,8 @@ def test_numbers_are_changed_with_the_keyboard_and_undone(bench):
     keys(std, "Control+z")
     assert page.evaluate("stored()")[mean] == 4
     at(page, "W:0,0,0").focus()
-    for key, place in (("Right", "0,1"), ("Down", "1,1"), ("Left", "1,0"), ("Left", "1,0")):
+    moves = (("Right", "0,1"), ("Down", "1,1"), ("Left", "1,0"), ("Down", "1,0"), ("Up", "0,0"))
+    for key, place in (*moves, ("Left", "0,0")):
         page.keyboard.press(f"Arrow{key}")
         assert page.evaluate("document.activeElement.dataset.key") == f"W:0,{place}"
 

@@ -64,6 +64,7 @@ def test_the_formula_of_a_convolution_equals_its_arrays(method, m, n, kernel, bi
     assert formula.total == sum(parameter.numel() for parameter in layer.parameters())
 
 
+@pytest.mark.bad_input
 def test_counts_are_exact_integers_beyond_floats():
     count = counting.deep_ensemble(10**12 + 1, 10**12 + 3, ensemble_size=3)
     assert count.total == 3 * ((10**12 + 1) * (10**12 + 3) + 10**12 + 3)

@@ -217,7 +217,10 @@ def test_gradients_of_data_and_kl_add_up_until_they_are_emptied(name):
     y, _ = forward_with_noise(layer, rng.standard_normal(shape), rng)
     grad, parts = rng.standard_normal(y.shape), []
     exact = "Cauchy" not in repr(getattr(layer, "prior", ""))  # of another prior the KL is drawn
-    adds = {"data": lambda: layer.backward(grad), "kl": lambda: exact and en.kl_backward(layer, 2)}
+    adds = {
+        "data": lambda: layer.backward(grad),
+        "kl": lambda: exact and en.kl_backward(layer, 2.0),
+    }
     for add in adds.values():
         layer.zero_grad()
         assert layer.grads == {}
