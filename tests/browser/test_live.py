@@ -278,6 +278,7 @@ def test_points_by_touch(live):
         x, y = at(page, *place)
         swipe(page, (x, y), (x, y - 150))
         page.evaluate("before => until(() => scrollY > before + 50)", before)
+        page.evaluate(small.AT_REST)  # a swipe goes on for a while
         assert len(state(page)["points"]) == 2 and state(page)["points"][0] == [-2, 0]
     back()
     page.touchscreen.tap(*at(page, -2, 0))  # one that was pressed first can be dragged
