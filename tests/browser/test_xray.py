@@ -112,6 +112,7 @@ def test_only_zooming_changes_the_scale(viewport, opened):
     scale = """() => [".rule", ".square"].map((one) => document.querySelector(one).style.width)
       .concat([".rule-words", ".unit"].map((one) => document.querySelector(one).innerText))"""
     with opened(xray("1-50-50-1"), viewport=viewport) as page:
+        settle(page)
         first = page.evaluate(scale)
         for method in METHODS:
             page.locator(f'button.bar[data-method="{method}"]').click()
