@@ -115,7 +115,10 @@ const choose = (method) => {
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
-const open = (layer, matrix = 0) => change({ view: "layer", layer, matrix, zoom: 0 }, { push: true, moves: true });
+const open = (layer, matrix = 0) => {
+  change({ view: "layer", layer, matrix, zoom: 0 }, { push: true, moves: true });
+  controls.head.scrollIntoView({ block: "nearest" });
+};
 const goTo = (view) => {
   if (view === state.view) return;
   const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
@@ -167,6 +170,11 @@ const makeControls = () => {
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
+  const lead = make("p", { class: "lead" },
+    "An ensemble averages the predictions of its members, M networks, to know more and to be less sure where they differ. "
+    + "What does each method store of them? One number has one area. Drag the slider below the picture to share the weights.");
+  const letters = make("p", { class: "lead" },
+    "m inputs, n outputs. r scales a member's inputs and s its outputs, so its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
   const head = make("header", {}, path, title, sum);
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
   let steps = "";
@@ -195,7 +203,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, zoom, show };
+  return { element, head, lead, letters, zoom, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -241,7 +249,7 @@ const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
 stage.under.after(guess.element);
-root.append(controls.head, controls.element, stage.element, formula.element, bars.element, map.element, tree.element);
+root.append(controls.lead, controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;

@@ -123,7 +123,9 @@ const makeGauge = () => {
     for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
     element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
     element.style.setProperty("--own", `var(--${chosen(state)})`);
-    setText(number, digits(totalOf(now)));
+    // Between two methods there is no network to count.
+    const ends = totalOf(now) === totalOf(from) || totalOf(now) === totalOf(to);
+    setText(number, ends ? digits(totalOf(now)) : `${digits(totalOf(from))} → ${digits(totalOf(to))}`);
   };
   return { element, show };
 };

@@ -10,6 +10,9 @@ const sentenceOf = (method, M) => {
   return "One network: every number is stored once.";
 };
 
+// In a convolution each of the m n entries is a kernel.
+const kernelOf = ({ kernel }) => (kernel.length ? `mn counts ${kernel.join(" × ")} times` : "");
+
 const makeFormula = (on) => {
   const line = make("p", { class: "formula" });
   const sums = make("p", { class: "sums" });
@@ -34,8 +37,11 @@ const makeFormula = (on) => {
     const count = countAll(layers, method, state.M);
     const parts = ROLES.filter((role) => count[role]).map((role) => digits(count[role]));
     const matrix = layer && layer.matrices.length === 1 ? layer.matrices[0] : null;
-    const letters = matrix ? `m = ${digits(matrix.m)}, n = ${digits(matrix.n)}, ` : "";
-    setText(sums, `${letters}M = ${state.M}${layer ? "" : ", all layers"}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${digits(totalOf(count))} parameters`);
+    const letters = matrix ? [`m = ${digits(matrix.m)}`, `n = ${digits(matrix.n)}`, kernelOf(matrix)] : [];
+    const counted = Object.values(METHODS[method].sums).some((term) => term.includes("M"));
+    const kernels = !layer && layers.some(({ matrices }) => matrices.some(kernelOf));
+    const said = [...letters, counted ? `M = ${state.M}` : "", layer ? "" : "all layers", kernels ? "mn once for each place of a kernel" : ""];
+    setText(sums, `${said.filter(Boolean).join(", ")}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${digits(totalOf(count))} parameters`);
   };
   return { element, show };
 };

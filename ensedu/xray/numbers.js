@@ -229,7 +229,7 @@ const makeNumbers = (on) => {
       if (members && matrix.bias) block.append(grid("biases", "b", 1, outputs, (_, k) => keyOf("b", i, s0 + k), "at-b"));
       each.push(block);
     }
-    if (each.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member; dashed: computed" : "Computed in each sample, not stored"), make("div", { class: "row" }, ...each)));
+    if (each.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member; dashed: computed" : "Drawn anew, not stored"), make("div", { class: "row" }, ...each)));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
     if (count > 4) for (const [sign, to] of [["‹", begin - 4], ["›", begin + 4]]) {

@@ -200,7 +200,7 @@ const makeStage = (on) => {
     const mine = count && members ? ownedOf(scope, method, state.M) : 0;
     setText(zones[0].firstChild, "Stored once, for all");
     setText(zones[0].lastChild, count ? plural(both - mine, "parameter") : "not this model");
-    setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Computed in each sample, not stored" : "");
+    setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members && count ? `${digits(mine / state.M)} × ${state.M}` : "");
     zones.forEach((zone, k) => {
       const { x, y } = k ? layout.zones.right : layout.zones.left;
