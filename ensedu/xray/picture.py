@@ -210,11 +210,7 @@ def _shape(layer: Layer) -> dict[str, Any]:
 
 
 def _front_coded(names: list[str]) -> list[str]:
-    """Return each name as the number of letters that it has in common with the last, and the rest.
-
-    >>> _front_coded(["body.0", "body.1"])
-    ['0:body.0', '5:1']
-    """
+    """Return each name as how many letters it has in common with the last, and the rest: 5:1."""
     found = []
     for last, name in pairwise(["", *names]):
         same = next(

@@ -92,6 +92,7 @@ def test_an_address_restores_what_was_shown(opened):
 
 def test_escape_and_the_browsers_button_lead_back(opened):
     with opened(xray("4-6-5-3"), "#share=1") as page:
+        settle(page)
         first = page.evaluate(SEEN)
         page.locator('.line[data-layer="2"]').click()
         page.get_by_role("button", name="See its numbers").click()
