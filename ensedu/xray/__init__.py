@@ -2,13 +2,15 @@
 
 ::
 
-    from ensedu import xray
+    from torch import nn
 
-    xray(model)  # shows itself in Jupyter
-    xray(model, ensemble_size=8).save("xray.html")
+    from ensedu.xray import xray
+
+    model = nn.Sequential(nn.Linear(64, 50), nn.ReLU(), nn.Linear(50, 10))
+    xray(model, ensemble_size=8).save("xray.html")  # in Jupyter it shows itself
     xray("1-50-50-1").counts["batch_ensemble"].total  # sizes alone, without Torch
 
-The module itself is the function: see `ensedu.xray.picture.xray`.
+``from ensedu import xray`` gives what can be called, too: the module itself is the function.
 """
 
 import sys
