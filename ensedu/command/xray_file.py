@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 from ensedu.command.errors import CommandError, with_option_name
@@ -56,4 +55,4 @@ def _of_model(options: argparse.Namespace, names: dict[str, Any]) -> XRay:
 
 def _last_name(named: str) -> str:
     """Return the last part of a name, ``net`` of ``nets:Space.net``."""
-    return Path(named.rpartition(":")[2]).name.rpartition(".")[2]
+    return named.rpartition(":")[2].rpartition(".")[2]

@@ -217,7 +217,7 @@ const stage = makeStage({
   },
   unit: unitNow,
   layers: () => layersOf(state),
-  scope: onlyLayer,
+  scope: scopeOf,
   widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");

@@ -55,8 +55,6 @@ const makeStage = (on) => {
     return composed.get(name);
   };
 
-  const contentLayers = on.scope;
-
   // The boxes that a state asks for: at a stop, or between two.
   const target = (state, layers, unit) => {
     const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
@@ -119,7 +117,7 @@ const makeStage = (on) => {
     if (!motion && Number.isInteger(state.share)) nameParts(context, state);
     if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
     placeWords(state, layers, layout);
-    gauge.show(state, state.view === "model" ? layers : contentLayers(layers, state.layer));
+    gauge.show(state, on.scope(layers));
     if (!motion && now >= shaken) return false;
     return !still.matches || Boolean(motion);
   };
@@ -193,7 +191,7 @@ const makeStage = (on) => {
   }, 0);
   const placeWords = (state, layers, layout) => {
     const method = chosen(state);
-    const scope = state.view === "model" ? layers : contentLayers(layers, state.layer);
+    const scope = on.scope(layers);
     const count = DATA.refused[method] ? null : countAll(scope, method, state.M);
     const { members } = METHODS[method];
     const both = count ? totalOf(count) : 0;

@@ -79,5 +79,3 @@ const layersOf = (state) => {
   return laid.layers;
 };
 const chosen = (state) => state.method || STOPS[Math.round(state.share)];
-const withMethod = (state, method) =>
-  STOPS.includes(method) ? { ...state, method: "", share: STOPS.indexOf(method) } : { ...state, method };
