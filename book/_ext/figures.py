@@ -20,7 +20,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
-from workshop.page import digit, live, playground
+from workshop.page import digit, live, playground, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 from workshop.page.playground import layer_state
@@ -28,7 +28,7 @@ from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 from workshop.page.said import too_much
 
 LOG = logging.getLogger(__name__)
-SCRIPT = "explore.js"
+SCRIPT, XRAY = "explore.js", "xray.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
@@ -38,6 +38,7 @@ FIGURES = (
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
     '<div class="ensedu-playground"',
+    '<div class="ensedu-xray"',
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
@@ -47,11 +48,13 @@ BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
     "ensedu-playground": layer_state.changed,
+    "ensedu-xray": xray.changed,
 }
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
     "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
+    "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
 TRIES = r'trainer"[^>]* data-tries='
@@ -164,7 +167,7 @@ def load_apps(app, pagename, templatename, context, doctree):
         if any(map(begins.match, htmls)):
             loaded[style] = None
     for file in loaded:
-        if file in BUNDLES:
+        if Path(file).suffix == ".js":
             app.add_js_file(file, loading_method="async")
         else:
             app.add_css_file(file)
@@ -199,8 +202,9 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(workshop.page.explore.__file__).with_name(SCRIPT)
-        shutil.copy(source, static)
+        for script in (SCRIPT, XRAY):
+            source = Path(workshop.page.explore.__file__).with_name(script)
+            shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
         for style in (LIVE_STYLE, PLAYGROUND_STYLE):

@@ -3,13 +3,25 @@ const root = document.getElementById("xray");
 const setColors = () => {
   for (const name of ["ink", "muted", "shared", "grid", "page"]) document.documentElement.style.setProperty(`--${name}`, plainColor(name));
   for (const key of KEYS) document.documentElement.style.setProperty(`--${key}`, colorOf(key));
+  document.documentElement.style.colorScheme = theme();
 };
 
 let state = decode(location.hash);
+// The whole model as it is shown above a layer: as it was, or as a picture.
+const TOP = !COMPACT ? "model" : isWhole(START) ? START.view : "share";
 let light = null; // which boxes and terms are pointed at: a role, or a layer
 let waiting = false;
 let sliding = null; // a share on its way to a stop
 let saved = location.hash;
+const tellAround = (words) => {
+  if (parent === self) return;
+  parent.postMessage({ from: "xray", ...words }, "*");
+  try {
+    if (frameElement && words.height) frameElement.style.height = `${words.height}px`; // of a notebook
+  } catch {
+    // A frame of another origin is sized by its page.
+  }
+};
 
 // One list for each layer, whose counts are then known.
 const alone = new WeakMap();
@@ -17,14 +29,14 @@ const onlyLayer = (layers, at) => {
   if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
   return alone.get(layers[at]);
 };
-const scopeOf = (layers) => (state.view === "model" ? layers : onlyLayer(layers, state.layer));
+const scopeOf = (layers) => (isWhole(state) ? layers : onlyLayer(layers, state.layer));
 let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
 const baseOf = () => {
   const frame = stage.frame();
-  const at = state.view === "model" ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
+  const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
   const key = `${at} ${frame.width}`;
   if (!bases.has(key)) {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
@@ -41,6 +53,7 @@ const address = (push) => {
   const hash = `#${encode(state)}`;
   if (hash === saved) return;
   saved = hash;
+  tellAround({ hash });
   try {
     history[push ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
   } catch {
@@ -83,7 +96,7 @@ const draw = (now) => {
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
-    const layer = state.view === "model" ? null : layers[state.layer];
+    const layer = isWhole(state) ? null : layers[state.layer];
     bars.show(state, scope, perNumber(), !layer);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
@@ -93,7 +106,7 @@ const draw = (now) => {
     guess.show(state, layers);
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  root.dataset.view = state.view;
+  root.dataset.view = COMPACT && !state.more ? state.view : "";
   root.dataset.lit = light?.role ?? "";
 };
 const arrive = (now) => {
@@ -127,7 +140,7 @@ const goTo = (view) => {
 };
 const fit = () => {
   const layers = layersOf(state);
-  const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
+  const only = isWhole(state) ? null : { layer: state.layer, matrix: state.matrix };
   const unit = fitting(tilesOf(layers, only), state.M, stage.frame(), only);
   change({ zoom: Math.log2(unit / baseOf().unit) }, { moves: true });
 };
@@ -176,6 +189,9 @@ const makeControls = () => {
   const letters = make("p", { class: "lead" },
     "m inputs, n outputs. r scales a member's inputs and s its outputs, so its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
   const head = make("header", {}, path, title, sum);
+  const rest = make("footer", { class: "rest" },
+    button("", null, () => change({ more: 1 - state.more })),
+    make("a", { href: "?alone", target: "_blank", rel: "noopener" }, "Open it alone"));
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
   let steps = "";
   const show = (current, layers) => {
@@ -185,11 +201,12 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
-    anew.hidden = current.view === "model";
+    setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
+    anew.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
-    const places = [["model", name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", current.view === "model" ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;
@@ -203,7 +220,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, lead, letters, zoom, show };
+  return { element, head, lead, letters, zoom, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -225,7 +242,7 @@ const stage = makeStage({
   },
   press(box, [across, down]) {
     if (box.layer < 0) return;
-    if (state.view === "model") open(box.layer, box.matrix);
+    if (isWhole(state)) open(box.layer, box.matrix);
     else change({
       member: Math.max(0, box.member),
       row: Math.max(0, Math.floor(down * (box.tile?.m ?? 1)) - 2), column: Math.max(0, Math.floor(across * (box.tile?.columns ?? 1)) - 2),
@@ -250,11 +267,15 @@ stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
 stage.under.after(guess.element);
 root.append(controls.lead, controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
+if (COMPACT) {
+  root.classList.add("compact");
+  root.append(controls.rest);
+}
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
-    Escape: () => goTo(state.view === "numbers" ? "layer" : "model"),
+    Escape: () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP),
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
@@ -271,9 +292,21 @@ addEventListener("popstate", () => {
 const repaint = () => {
   hatches.clear();
   setColors();
+  shown = "";
   draw(performance.now());
 };
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);
 setColors();
 stage.measure();
 draw(performance.now());
+
+// A page around this one says its look, and what its text sets; it hears how high this one is.
+addEventListener("message", ({ source, data }) => {
+  if (source !== parent || data?.to !== "xray") return;
+  if (data.theme) {
+    around = data.theme;
+    repaint();
+  }
+  if (data.set !== undefined) change(decode(data.set, state), { push: true, moves: true });
+});
+new ResizeObserver(() => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) })).observe(root);

@@ -66,7 +66,7 @@ const makeBars = (on) => {
     ...ROLES.map((role) => make("span", { "data-role": role }, make("i", { class: `segment ${role}` }), ROLE_WORDS[role])),
     make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
     make("span", { class: "scale" }, rule, ruleWords));
-  const element = make("section", { "aria-labelledby": "bars-title", class: "panel" },
+  const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);

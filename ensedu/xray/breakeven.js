@@ -30,7 +30,7 @@ const makeMap = (on) => {
   const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
-  const element = make("section", { class: "panel", "aria-labelledby": "map-title" },
+  const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
     make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
   const scale = { width: [1, MOST.width], M: [1, MOST.members] };
   let size = { width: 520, height: 320 };

@@ -35,8 +35,8 @@ const drawCurve = (context, row, color, { x, y, w, h }) => {
 
 // Whether what sharing costs is still to be seen: until the weights were shared once.
 let answered = !CURVES;
-const isOpen = ({ share, method, view }) => {
-  answered ||= share >= 0.5 || Boolean(method) || view !== "model";
+const isOpen = (state) => {
+  answered ||= state.share >= 0.5 || Boolean(state.method) || !isWhole(state);
   return !answered;
 };
 
@@ -50,7 +50,7 @@ const makeGuess = (on) => {
   range.addEventListener("input", () => setText(output, times(Number(range.value))));
   ready.addEventListener("click", () => on.change({ guess: Number(range.value) }));
   const show = (state, layers) => {
-    element.hidden = !CURVES || state.view !== "model";
+    element.hidden = !CURVES || !isWhole(state);
     if (element.hidden) return;
     line.hidden = !isOpen(state) || state.guess !== null;
     range.max = Math.max(2, state.M);

@@ -57,7 +57,7 @@ const makeStage = (on) => {
 
   // The boxes that a state asks for: at a stop, or between two.
   const target = (state, layers, unit) => {
-    const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
+    const only = isWhole(state) ? null : { layer: state.layer, matrix: state.matrix };
     const key = `${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"}`;
     const at = (method) => layoutOf(key, layers, only, method, state.M, unit);
     if (state.method) return { boxes: between(at(state.method), null, 0), layout: at(state.method) };
@@ -100,7 +100,7 @@ const makeStage = (on) => {
     }
     const context = sizedCanvas(canvas, frame.width, frame.height);
     context.imageSmoothingEnabled = false;
-    const close = state.view !== "model";
+    const close = !isWhole(state);
     const textureOf = (box, color) => {
       if (!box.texture || !close || box.layer < 0 || motion) return null;
       if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
@@ -140,7 +140,7 @@ const makeStage = (on) => {
     }
   };
   // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
-  const nameParts = (context, { view }) => {
+  const nameParts = (context, state) => {
     const of = (letter, test) => drawn.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
     const write = (words, x, y, size, color) => {
       context.font = `italic ${size}px "STIX Two Math", Georgia, "Times New Roman", serif`;
@@ -153,7 +153,7 @@ const makeStage = (on) => {
       const size = box ? Math.min(28, box.h / 2, (1.7 * box.w) / Math.max(1.5, words.length)) : 0;
       if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
     };
-    if (view === "model") {
+    if (isWhole(state)) {
       for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
       if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
       if (Z) inside(Z, "σ", "ink");

@@ -38,7 +38,7 @@ const nested = (entries, depth) => {
 const makeTree = (on) => {
   const list = make("ul", { class: "tree", role: "list" });
   const note = make("p", { class: "note" });
-  const element = make("section", { class: "panel", "aria-labelledby": "tree-title" },
+  const element = make("section", { class: "panel tree-section", "aria-labelledby": "tree-title" },
     make("h2", { id: "tree-title" }, "Layer by layer"), note, list);
   let [shown, views, current] = ["", [], null];
 
