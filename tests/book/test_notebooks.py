@@ -10,7 +10,7 @@ from nbformat import v4
 from scripts.notebooks import main, strip, write
 
 # How the text form begins of what becomes a figure of the book.
-FIGURES = ("Explorer(", "Live(", "DrawDigit(")
+FIGURES = ("Explorer(", "Live(", "DrawDigit(", "XRay(")
 EXEMPT = {"nbval-ignore-output", "nbval-skip", "skip-execution", "raises-exception"}
 
 
