@@ -14,7 +14,6 @@ CLAIMS = Claims(
     "counting/rank-1-bnn",
     unclaimed={
         "random matrix with 50 rows and 50": "the box's question",
-        "standard deviations one half, and suppose that": "the example",
         "So a mean of 2 in r": "an example",
         "what the guess of rank 1 loses": "a name",
     },
@@ -106,7 +105,9 @@ says("costs 250 parameters, where a BatchEnsemble pays 150",
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
 says(
     "begins at width 6, in place of 3",
-    lambda: [counting.break_even_width([None, None], own, 4) for own in ("rank1", "batch_ensemble")],
+    lambda: [
+        counting.break_even_width([None, None], own, 4) for own in ("rank1", "batch_ensemble")
+    ],
 )
 says("4,620 parameters, fewer than the 5,402 of", lambda: (
     counting.mlp([1, 50, 50, 1], "rank1", 4).total,
