@@ -34,7 +34,7 @@ let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
-const baseOf = () => {
+const baseOf = (state) => {
   const frame = stage.frame();
   const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
   const key = `${at} ${frame.width}`;
@@ -46,8 +46,8 @@ const baseOf = () => {
   }
   return bases.get(key);
 };
-const unitNow = () => baseOf().unit * 2 ** state.zoom;
-const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf().most);
+const unitNow = () => baseOf(state).unit * 2 ** state.zoom;
+const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
 
 const address = (push) => {
   const hash = `#${encode(state)}`;
@@ -138,11 +138,13 @@ const goTo = (view) => {
   change({ view, zoom: 0 }, { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const fit = () => {
-  const layers = layersOf(state);
-  const only = isWhole(state) ? null : { layer: state.layer, matrix: state.matrix };
-  const unit = fitting(tilesOf(layers, only), state.M, stage.frame(), only);
-  change({ zoom: Math.log2(unit / baseOf().unit) }, { moves: true });
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), onlyOf(of)) / baseOf(of).unit);
+const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
+// What an address or a text sets: in sight, unless it says the scale.
+const told = (text, from) => {
+  const next = decode(text, from);
+  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
+  return /\bscale=/.test(text) || !(lost || small) ? next : { ...next, zoom: zoomThatFits(next) };
 };
 const setLight = (next) => {
   light = next;
@@ -174,25 +176,28 @@ const makeControls = () => {
   };
   const members = slider("M", "Members", MOST.members, true);
   const sized = DATA.sizes?.length > 2 ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
-    button("Fit", "Fit (0)", fit),
+    fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
   const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
+  const acts = make("span", { class: "acts" }, deeper, anew);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
-    "An ensemble averages the predictions of its members, M networks, to know more and to be less sure where they differ. "
-    + "What does each method store of them? One number has one area. Drag the slider below the picture to share the weights.");
+    "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
+    + "members that share most of their weights cost little more than one. Below, one parameter always has the same area. Drag the slider to share.");
   const letters = make("p", { class: "lead" },
-    "m inputs, n outputs. r scales a member's inputs and s its outputs, so its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
+    "A layer has m inputs and n outputs. A member's r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
-    button("", null, () => change({ more: 1 - state.more })),
+    make("button", { type: "button" }),
     make("a", { href: "?alone", target: "_blank", rel: "noopener" }, "Open it alone"));
-  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
+  rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
   const show = (current, layers) => {
     members.show(current.M);
@@ -202,7 +207,7 @@ const makeControls = () => {
       sized[1].show(sizes.length - 2);
     }
     setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
-    anew.hidden = isWhole(current);
+    acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
@@ -220,7 +225,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, lead, letters, zoom, rest, show };
+  return { element, head, lead, letters, zoom, fits, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -233,6 +238,8 @@ const stage = makeStage({
     change({ share, method: "" });
   },
   unit: unitNow,
+  fit,
+  wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
   scope: scopeOf,
   widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
@@ -266,7 +273,7 @@ const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
 stage.under.after(guess.element);
-root.append(controls.lead, controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
+root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {
   root.classList.add("compact");
   root.append(controls.rest);
@@ -285,7 +292,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("popstate", () => {
   saved = location.hash;
-  state = decode(location.hash);
+  state = told(location.hash);
   stage.begin(performance.now());
   ask();
 });
@@ -298,6 +305,7 @@ const repaint = () => {
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);
 setColors();
 stage.measure();
+state = told(location.hash);
 draw(performance.now());
 
 // A page around this one says its look, and what its text sets; it hears how high this one is.
@@ -307,6 +315,6 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
-  if (data.set !== undefined) change(decode(data.set, state), { push: true, moves: true });
+  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
 });
 new ResizeObserver(() => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) })).observe(root);

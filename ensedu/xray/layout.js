@@ -104,21 +104,24 @@ const roomsOf = (content, method, M, unit, frame) => {
   const slot = { w: portrait.w + GAP * 1.5, h: portrait.h + below + frame.above + GAP };
   const narrow = frame.width < NARROW;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && narrow && 2 * slot.w > frame.width;
+  const stacked = doubled && 2 * slot.w > (narrow ? 1 : 0.45) * frame.width;
   const left = { x: 0, y: frame.head, w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP) };
+  // One below the other, nothing that is stored once takes no room.
+  const none = isApart(method) && !METHODS[method].body;
   // Both zones have room for their words, and the members begin where the words of theirs do.
   const right = narrow
-    ? { x: 0, y: 2 * frame.head + slot.h * (stacked ? 2 : 1), w: frame.width }
+    ? { x: 0, y: 2 * frame.head + (none ? 0 : slot.h * (stacked ? 2 : 1)), w: frame.width }
     : { x: Math.max(left.w + 2.5 * GAP, frame.words), y: frame.head, w: 0 };
   if (!narrow) right.w = frame.width - right.x;
-  const across = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
+  const most = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
+  const across = Math.ceil(M / Math.ceil(M / most)); // rows of one length
   // Of what nobody stores, one row is enough.
   const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
   const rows = members ? Math.ceil(M / across) : 1;
   return {
     portrait, slot, vectors, offsets, ghosts, zones: { left, right },
     second: stacked ? [0, slot.h] : [portrait.w + GAP, 0],
-    high: right.y + rows * slot.h, wide: right.x + (ghosts ? across * slot.w - GAP : 0),
+    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + (none ? 0 : slot.h * (stacked ? 2 : 1))), wide: right.x + (ghosts ? across * slot.w - GAP : 0),
     home: { x: left.x, y: left.y + frame.above },
     slotOf: (i) => ({ x: right.x + (i % across) * slot.w, y: right.y + frame.above + Math.floor(i / across) * slot.h }),
   };
@@ -186,7 +189,7 @@ const compose = (content, method, M, unit, frame) => {
 
 // The side of one number, in pixels, at which every stop fits into the frame.
 const fitting = (content, M, whole, only) => {
-  const frame = only ? { ...whole, height: whole.height - 26 } : whole; // for m and n at its edges
+  const frame = only ? { ...whole, height: whole.height - BELOW } : whole;
   let [low, high] = [1e-5, 64];
   for (let k = 0; k < 34; k += 1) {
     const middle = Math.sqrt(low * high);

@@ -1,7 +1,7 @@
 // What stands in the arrays: the model's own values where the page has them, else small numbers drawn
 // from a seed. Any entry can be asked for alone, so that a layer of millions costs nothing.
-const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5] };
-const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs"];
+const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5], input: [-1, 1, 2] };
+const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs", "σb", "x"];
 
 // A number in [0, 1) for each list of integers (Murmur3's mixing).
 const mixed = (...parts) => {
@@ -38,6 +38,7 @@ const storedAt = (state, layer, kind, i, a, b = 0) => {
   }
   const at = mixed(state.seed, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
   if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
+  if (kind === "x") return pick(CHOICES.input, at);
   return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
 };
 

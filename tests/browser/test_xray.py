@@ -57,10 +57,10 @@ def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
         for method, why in picture.refused.items():
             assert why in page.locator(f'button.bar[data-method="{method}"]').get_attribute("title")
         for address in (
-            "#share=1&M=64",
-            "#share=2.4&zoom=-3",
-            "#share=3&view=layer",
-            "#view=numbers",
+            "#share=1&members=64",
+            "#share=2.4&scale=-3",
+            "#share=3&zoom=layer",
+            "#zoom=numbers",
         ):
             page.evaluate("(hash) => (location.hash = hash)", address)
             for width in (320, 1920):
@@ -151,7 +151,7 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
-    with opened(xray("4-5", 2), "#share=1&view=numbers") as page:
+    with opened(xray("4-5", 2), "#share=1&zoom=numbers") as page:
 
         def made(member):
             return [
@@ -207,7 +207,7 @@ def test_axe_finds_nothing(mode, browser, opened):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with opened(xray("1-50-50-1"), "#share=2", mode=mode) as page:
         for view in ("model", "layer", "numbers"):
-            page.evaluate("(hash) => (location.hash = hash)", f"#share=2&view={view}&layer=1")
+            page.evaluate("(hash) => (location.hash = hash)", f"#share=2&zoom={view}&layer=2")
             settle(page)
             found = axe.run(page).response["violations"]
             assert not [
