@@ -146,6 +146,11 @@ const told = (text, from) => {
   const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
   return /\bscale=/.test(text) || !(lost || small) ? next : { ...next, zoom: zoomThatFits(next) };
 };
+// Another sample where something is a distribution, else other numbers.
+const anew = () => {
+  const key = spreads(methodOf(layersOf(state)[state.layer], chosen(state))) ? "draw" : "seed";
+  change({ [key]: (state[key] + 1) % 1000 });
+};
 const setLight = (next) => {
   light = next;
   ask();
@@ -181,9 +186,9 @@ const makeControls = () => {
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
-  const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
+  const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
-  const acts = make("span", { class: "acts" }, deeper, anew);
+  const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
@@ -286,7 +291,7 @@ addEventListener("keydown", (event) => {
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
-    d: () => change({ seed: (state.seed + 1) % 1000 }),
+    d: anew,
   }[event.key];
   act?.();
 });

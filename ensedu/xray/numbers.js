@@ -21,7 +21,7 @@ const arraysOf = (state, layer) => {
   const stored = (kind, i, a, b) => edits[editKey(kind, i, a, b)] ?? storedAt(state, layer, kind, i, a, b);
   // What is drawn: a mean, and so many standard deviations as chance has it.
   const drawn = (kind, i, a) => stored(kind, i, a) + (spread ? stored(`σ${kind}`, i, a) * chance(kind, i, a) : 0);
-  const chance = (kind, i, ...place) => Math.round(100 * normal(state.seed, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+  const chance = (kind, i, ...place) => chanceOf(state, kind, i, ...place);
   const made = (i, a, b) => {
     if (apart) return stored("W", i, a, b);
     if (modulated) return stored("W", -1, a, b) * drawn("r", i, a) * drawn("s", i, Math.floor(b / kernel));
@@ -75,7 +75,7 @@ const tell = (arrays, key, members) => {
     }
     return `${name} = ${plainNumber(stored("W", -1, a, b))} + ${plainNumber(stored("σW", -1, a, b))} · ${bracketed(chance("W", i, a, b))} = ${plainNumber(value)} in this draw: mean + σ · ε, computed, never stored.`;
   }
-  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” draws again.`;
+  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” takes another sample.`;
   if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${a + 1}.`;
   if (kind === "r") return `${is}: member ${i + 1}’s own. It scales input ${a + 1}, row ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
   if (kind === "s") return `${is}: member ${i + 1}’s own. It scales output ${a + 1}, column ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;

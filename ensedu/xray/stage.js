@@ -124,7 +124,7 @@ const makeStage = (on) => {
       if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
       const layer = layers[box.layer];
       if (!layer?.matrices[box.matrix]) return null;
-      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
+      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed}.${state.draw} ${chosen(state)} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
     if (refused) boxes = drawn = [];
@@ -237,7 +237,7 @@ const makeStage = (on) => {
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
     more.hidden = !lost && count;
-    setText(more, count ? "More than fits at this scale. Fit it" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
+    setText(more, count ? "More than fits at this scale: see all" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;

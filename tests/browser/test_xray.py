@@ -124,7 +124,7 @@ def test_only_zooming_changes_the_scale(viewport, opened):
             page.evaluate(FRAME)
             assert page.evaluate(scale) == first
         assert page.locator(".more").is_visible() or viewport == DESK
-        page.get_by_role("button", name="Fit").click()
+        page.get_by_role("button", name="Fit", exact=True).click()
         page.evaluate(FRAME)
         assert page.evaluate(scale) != first
         assert page.locator(".more").is_hidden()
