@@ -12,7 +12,7 @@ const TOP = !COMPACT ? "model" : isWhole(START) ? START.view : "share";
 let light = null; // which boxes and terms are pointed at: a role, or a layer
 let waiting = false;
 let sliding = null; // a share on its way to a stop
-let saved = location.hash;
+let saved = location.hash || "#";
 const tellAround = (words) => {
   if (parent === self) return;
   parent.postMessage({ from: "xray", ...words }, "*");
@@ -42,7 +42,7 @@ const baseOf = (state) => {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
     const layers = only ? [GIVEN[only.layer]] : GIVEN;
     const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, only), most });
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame), most });
   }
   return bases.get(key);
 };
@@ -138,7 +138,7 @@ const goTo = (view) => {
   change({ view, zoom: 0 }, { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), onlyOf(of)) / baseOf(of).unit);
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame()) / baseOf(of).unit);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => {
@@ -180,7 +180,7 @@ const makeControls = () => {
     return found;
   };
   const members = slider("M", "Members", MOST.members, true);
-  const sized = DATA.sizes?.length > 2 ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const sized = DATA.sizes?.length > 2 && !CURVES ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
   const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
@@ -200,7 +200,8 @@ const makeControls = () => {
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
     make("button", { type: "button" }),
-    make("a", { href: "?alone", target: "_blank", rel: "noopener" }, "Open it alone"));
+    make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
+  rest.lastChild.hidden = location.protocol === "about:";
   rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
@@ -211,6 +212,7 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
+    rest.lastChild.href = `?alone#${encode(current)}`;
     setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
@@ -266,7 +268,7 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change });
-const guess = makeGuess({ change });
+const guess = makeGuess({ change, ask: () => ask() });
 const map = makeMap({
   change,
   resized() {
@@ -296,7 +298,7 @@ addEventListener("keydown", (event) => {
   act?.();
 });
 addEventListener("popstate", () => {
-  saved = location.hash;
+  saved = location.hash || "#";
   state = told(location.hash);
   stage.begin(performance.now());
   ask();
