@@ -19,14 +19,13 @@ from ensedu.common.optional import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
-from workshop.page import digit, live, playground, scripts
+from workshop.page import digit, live, scripts
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
-from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 
 ROOT = Path(__file__).parents[1]
 PACKAGE, BOOK = ROOT / "ensedu", ROOT / "book"
-BUNDLES = (TRAINER, LAYER)
-ALONE = "explore.js"  # on every page, and of one file
+BUNDLES = (TRAINER,)
+ALONE = {scripts.HERE / name for name in ("explore.js", "xray.js")}  # of one file each
 
 
 ABOUT, WORKSHOP = (
@@ -127,9 +126,9 @@ def test_every_folder_of_modules_is_a_package():
 
 def test_every_script_is_part_of_a_bundle():
     joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
-    folders = [Path(one.__file__).parent for one in (digit, live, playground)]
+    folders = [Path(one.__file__).parent for one in (digit, live)]
     folders += [scripts.HERE, scripts.HERE / "common"]
-    found = {path for folder in folders for path in folder.glob("*.js")} - {scripts.HERE / ALONE}
+    found = {path for folder in folders for path in folder.glob("*.js")} - ALONE
     assert {scripts.HERE / f"{path}.js" for path in joined} == found
 
 

@@ -20,11 +20,9 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
-from workshop.page import digit, live, playground, xray
+from workshop.page import digit, live, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
-from workshop.page.playground import layer_state
-from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 from workshop.page.said import too_much
 
 LOG = logging.getLogger(__name__)
@@ -37,23 +35,19 @@ FIGURES = (
     EXPLORER,
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
-    '<div class="ensedu-playground"',
     '<div class="ensedu-xray"',
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
-PLAYGROUND_STYLE = Path(playground.__file__).with_name("playground.css")
-BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
+BUNDLES = {"live.js": TRAINER}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
-    "ensedu-playground": layer_state.changed,
     "ensedu-xray": xray.changed,
 }
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
-    "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
     "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
@@ -61,7 +55,7 @@ TRIES = r'trainer"[^>]* data-tries='
 FULL_FORM = r'trainer"(?![^>]* data-small)'
 AROUND = {
     "wide.css": re.compile(
-        rf'<div class="ensedu-(playground"|{FULL_FORM}|{TRIES})'
+        rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'
     ),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
@@ -207,8 +201,7 @@ def copy_frames(app, exception):
             shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
-        for style in (LIVE_STYLE, PLAYGROUND_STYLE):
-            shutil.copy(style, static)
+        shutil.copy(LIVE_STYLE, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
             key

@@ -12,7 +12,7 @@ const TOP = !COMPACT ? "model" : isWhole(START) ? START.view : "share";
 let light = null; // which boxes and terms are pointed at: a role, or a layer
 let waiting = false;
 let sliding = null; // a share on its way to a stop
-let saved = location.hash;
+let saved = location.hash || "#";
 const tellAround = (words) => {
   if (parent === self) return;
   parent.postMessage({ from: "xray", ...words }, "*");
@@ -42,7 +42,7 @@ const baseOf = (state) => {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
     const layers = only ? [GIVEN[only.layer]] : GIVEN;
     const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, only), most });
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame), most });
   }
   return bases.get(key);
 };
@@ -138,13 +138,18 @@ const goTo = (view) => {
   change({ view, zoom: 0 }, { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), onlyOf(of)) / baseOf(of).unit);
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame()) / baseOf(of).unit);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => {
   const next = decode(text, from);
   const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
   return /\bscale=/.test(text) || !(lost || small) ? next : { ...next, zoom: zoomThatFits(next) };
+};
+// Another sample where something is a distribution, else other numbers.
+const anew = () => {
+  const key = spreads(methodOf(layersOf(state)[state.layer], chosen(state))) ? "draw" : "seed";
+  change({ [key]: (state[key] + 1) % 1000 });
 };
 const setLight = (next) => {
   light = next;
@@ -175,15 +180,15 @@ const makeControls = () => {
     return found;
   };
   const members = slider("M", "Members", MOST.members, true);
-  const sized = DATA.sizes?.length > 2 ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const sized = DATA.sizes?.length > 2 && !CURVES ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
   const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
-  const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
+  const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
-  const acts = make("span", { class: "acts" }, deeper, anew);
+  const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
@@ -195,7 +200,8 @@ const makeControls = () => {
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
     make("button", { type: "button" }),
-    make("a", { href: "?alone", target: "_blank", rel: "noopener" }, "Open it alone"));
+    make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
+  rest.lastChild.hidden = location.protocol === "about:";
   rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
@@ -206,6 +212,7 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
+    rest.lastChild.href = `?alone#${encode(current)}`;
     setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
@@ -261,7 +268,7 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change });
-const guess = makeGuess({ change });
+const guess = makeGuess({ change, ask: () => ask() });
 const map = makeMap({
   change,
   resized() {
@@ -286,12 +293,12 @@ addEventListener("keydown", (event) => {
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
-    d: () => change({ seed: (state.seed + 1) % 1000 }),
+    d: anew,
   }[event.key];
   act?.();
 });
 addEventListener("popstate", () => {
-  saved = location.hash;
+  saved = location.hash || "#";
   state = told(location.hash);
   stage.begin(performance.now());
   ask();

@@ -116,8 +116,9 @@ const makeBars = (on) => {
 const makeGauge = () => {
   const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
   const number = make("strong");
+  const mark = make("i", { class: "mark" });
   const element = make("p", { class: "gauge", "aria-hidden": "true" }, number, make("span", {}, " parameters"),
-    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments)));
+    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark));
   const show = (state, layers) => {
     const low = Math.min(STOPS.length - 2, Math.floor(state.share));
     const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
@@ -128,6 +129,9 @@ const makeGauge = () => {
     for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
     element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
     element.style.setProperty("--own", `var(--${chosen(state)})`);
+    const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
+    mark.hidden = guessed === null;
+    mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(countAll(layers, SINGLE, 1))) / most}%`;
     // Between two methods there is no network to count.
     const ends = totalOf(now) === totalOf(from) || totalOf(now) === totalOf(to);
     setText(number, ends ? digits(totalOf(now)) : `${digits(totalOf(from))} → ${digits(totalOf(to))}`);

@@ -21,7 +21,7 @@ const arraysOf = (state, layer) => {
   const stored = (kind, i, a, b) => edits[editKey(kind, i, a, b)] ?? storedAt(state, layer, kind, i, a, b);
   // What is drawn: a mean, and so many standard deviations as chance has it.
   const drawn = (kind, i, a) => stored(kind, i, a) + (spread ? stored(`σ${kind}`, i, a) * chance(kind, i, a) : 0);
-  const chance = (kind, i, ...place) => Math.round(100 * normal(state.seed, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+  const chance = (kind, i, ...place) => chanceOf(state, kind, i, ...place);
   const made = (i, a, b) => {
     if (apart) return stored("W", i, a, b);
     if (modulated) return stored("W", -1, a, b) * drawn("r", i, a) * drawn("s", i, Math.floor(b / kernel));
@@ -75,7 +75,7 @@ const tell = (arrays, key, members) => {
     }
     return `${name} = ${plainNumber(stored("W", -1, a, b))} + ${plainNumber(stored("σW", -1, a, b))} · ${bracketed(chance("W", i, a, b))} = ${plainNumber(value)} in this draw: mean + σ · ε, computed, never stored.`;
   }
-  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” draws again.`;
+  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” takes another sample.`;
   if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${a + 1}.`;
   if (kind === "r") return `${is}: member ${i + 1}’s own. It scales input ${a + 1}, row ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
   if (kind === "s") return `${is}: member ${i + 1}’s own. It scales output ${a + 1}, column ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
@@ -112,9 +112,17 @@ const TASKS = [
   },
 ];
 
-// So many members stand beside each other.
-const perPage = () => (document.documentElement.clientWidth < 1000 ? 2 : 4);
-const beginOf = ({ member }) => Math.floor(member / perPage()) * perPage();
+// So many members stand beside each other, or below each other on a phone.
+const perPage = ({ matrix, apart, modulated, spread }) => {
+  const room = document.documentElement.clientWidth - 40;
+  if (room < NARROW) return 2;
+  const cell = room < 960 ? 34 : 44;
+  const wide = Math.min(MOST.window, Math.round(matrix.size / matrix.m)) * cell + 40;
+  const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
+  const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
+  return clamp(Math.floor((room - (room - once < 2 * block ? 0 : once)) / block), 1, 4);
+};
+const beginOf = ({ member }, each) => Math.floor(member / each) * each;
 
 const makeNumbers = (on) => {
   const shelf = make("div", { class: "shelf" });
@@ -225,8 +233,9 @@ const makeNumbers = (on) => {
     const outputs = Math.floor((from + columns - 1) / kernel) - s0 + 1;
     const doubled = spread && !modulated;
     const count = members || doubled ? state.M : 0;
-    const begin = beginOf(state);
-    const end = Math.min(begin + perPage(), count);
+    const each = perPage(arrays);
+    const begin = beginOf(state, each);
+    const end = Math.min(begin + each, count);
     const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
     const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
     const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, first + a), `at-${at}`, name);
@@ -235,16 +244,16 @@ const makeNumbers = (on) => {
     const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
     for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
-    if (!members && matrix.bias) once.push(across("biases", "b", -1, doubled ? "μ of b" : "b", "b"));
+    if (!members && matrix.bias) once.push(across("biases", "b", -1, "b", "b"));
     if (!count && whole) once.push(across("made", "y", -1, "y", "y"));
     const left = [make("div", { class: "block" }, make("b", { class: "who" }, apart ? "input" : doubled ? "means μ" : "W"), ...once)];
     if (doubled) {
       left.push(make("div", { class: "block" }, make("b", { class: "who" }, "standard deviations σ"), sheet("scales", "σW", -1, "standard deviations"),
-        ...(matrix.bias ? [across("scales", "σb", -1, "σ of b", "b")] : [])));
+        ...(matrix.bias ? [across("scales", "σb", -1, "σ", "b")] : [])));
     }
     const parts = [];
     if (!apart || whole) parts.push(make("div", { class: "side once" }, make("h2", {}, apart ? "The same for all" : "Stored once, for all"), make("div", { class: "row" }, ...left)));
-    const each = [];
+    const blocks = [];
     for (let i = begin; i < end; i += 1) {
       const [at, made] = [SUBSCRIPTS(i + 1), []];
       if (modulated) made.push(across("own", "s", i, `s${at}`, "s"), down("own", "r", i, `r${at}`, "r"));
@@ -252,14 +261,14 @@ const makeNumbers = (on) => {
       made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `W${at}, computed`));
       if (members && matrix.bias) made.push(across("biases", "b", i, `b${at}`, "b"));
       if (whole) made.push(across("made", "y", i, `y${at}`, "y"));
-      each.push(make("div", { class: "block" }, make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`), ...made));
+      blocks.push(make("div", { class: "block" }, make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`), ...made));
     }
     const computed = modulated ? "; computed, dashed: W₁ = W ∘ r₁ s₁ᵀ" : whole ? "; computed, dashed: y" : "";
-    if (each.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? `Stored by each member${computed}` : "Drawn anew for each prediction, not stored"), make("div", { class: "row" }, ...each)));
+    if (blocks.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? `Stored by each member${computed}` : "Drawn anew for each prediction, not stored"), make("div", { class: "row" }, ...blocks)));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
     if (count > end - begin) {
-      for (const [sign, label, to] of [["‹", "Members before", begin - perPage()], ["›", "Members after", end]]) {
+      for (const [sign, label, to] of [["‹", "Members before", begin - each], ["›", "Members after", end]]) {
         const button = make("button", { type: "button", class: "tool", "aria-label": label, ...(to < 0 || to >= count ? { disabled: "" } : {}) }, sign);
         button.addEventListener("click", () => on.change({ member: clamp(to, 0, count - 1) }));
         others.append(button);
@@ -281,7 +290,7 @@ const makeNumbers = (on) => {
     current = state;
     arrays = arraysOf(state, layer);
     const { matrix, method } = arrays;
-    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state), perPage()].join(" ");
+    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, perPage(arrays)), perPage(arrays)].join(" ");
     if (now !== shape) {
       shape = now;
       touched = null;

@@ -3,7 +3,6 @@ const WAY = 520; // milliseconds of a motion
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const MIDDLE = 900; // pixels, from which on there is room for words beside each other
-const BELOW = 26; // for m and n at the edges of a matrix
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
 
 const makeStage = (on) => {
@@ -40,8 +39,8 @@ const makeStage = (on) => {
     const narrow = width < NARROW;
     const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
-    const words = narrow ? 0 : width < MIDDLE ? 190 : 230;
-    frame = { width, head, above: (narrow ? 4 : 22) + curves, height: (narrow ? 530 : 360) + curves, words };
+    const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
+    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : 360) + curves, words };
     composed.clear();
     return frame;
   };
@@ -65,7 +64,7 @@ const makeStage = (on) => {
     const key = `extent ${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"} ${state.M} ${unit}`;
     if (!composed.has(key)) {
       const rooms = STOPS.map((method) => roomsOf(contentOf(layers, only), method, state.M, unit, frame));
-      const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])) + (only && side === "high" ? BELOW : 0));
+      const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
       const lost = high > frame.height + 2 || wide > frame.width + 2;
       composed.set(key, { high: clamp(high, 120, frame.height), lost, small: high < 0.45 * frame.height && wide < 0.6 * frame.width });
     }
@@ -124,7 +123,7 @@ const makeStage = (on) => {
       if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
       const layer = layers[box.layer];
       if (!layer?.matrices[box.matrix]) return null;
-      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
+      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed}.${state.draw} ${chosen(state)} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
     if (refused) boxes = drawn = [];
@@ -189,8 +188,8 @@ const makeStage = (on) => {
     context.fillStyle = plainColor("page");
     context.textAlign = "start";
     for (const box of drawn) {
-      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 44 || box.w < 40) continue;
-      const words = titleOf(on.layers()[box.layer], box.layer).replace(/^layer (?=\d+$)/, box.w < 60 ? "" : "layer ");
+      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 44) continue;
+      const words = titleOf(on.layers()[box.layer], box.layer);
       if (context.measureText(words).width < box.w - 10) context.fillText(words, box.x + 5, box.y + 15);
     }
   };
@@ -237,7 +236,7 @@ const makeStage = (on) => {
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
     more.hidden = !lost && count;
-    setText(more, count ? "More than fits at this scale. Fit it" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
+    setText(more, count ? "More than fits at this scale: see all" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
@@ -280,7 +279,7 @@ const makeStage = (on) => {
   // In a network of given sizes the corner of a square matrix changes the width.
   let corner = null;
   const cornerAt = (event) => {
-    const box = DATA.sizes && boxAt(event);
+    const box = DATA.sizes && !CURVES && boxAt(event);
     if (!box || box.id[0] !== "W" || box.layer < 0) return null;
     const { left, top } = canvas.getBoundingClientRect();
     const near = Math.hypot(event.clientX - left - box.x - box.w, event.clientY - top - box.y - box.h) < 12;

@@ -28,7 +28,8 @@ const FIELDS = {
   member: counted(MOST.members - 1),
   row: counted(1e9),
   column: counted(1e9),
-  seed: whole(0, 999, 0),
+  seed: whole(0, 999, 0), // of what is stored
+  draw: whole(0, 999, 0), // of what a distribution gives
   edits: {
     start: "",
     read: (text) => (/^([A-Za-zσ]+:\d+(,\d+)*:-?\d+(\.\d+)?(;|$))*$/.test(text) ? text : undefined),

@@ -1,5 +1,7 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
+from pathlib import Path
+
 import pytest
 from torch import nn
 
@@ -7,7 +9,10 @@ from ensedu import xray
 from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
+from tests.browser import small
+from workshop.page.xray import xray_figure
 
+BOOK = Path(__file__).parents[2] / "book"
 STOPS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
 X = [k / 10 for k in range(11)]
 CURVES = {"x": X, "points": [[0.3, 0.5]]} | {
@@ -124,7 +129,7 @@ def test_only_zooming_changes_the_scale(viewport, opened):
             page.evaluate(FRAME)
             assert page.evaluate(scale) == first
         assert page.locator(".more").is_visible() or viewport == DESK
-        page.get_by_role("button", name="Fit").click()
+        page.get_by_role("button", name="Fit", exact=True).click()
         page.evaluate(FRAME)
         assert page.evaluate(scale) != first
         assert page.locator(".more").is_hidden()
@@ -213,3 +218,59 @@ def test_axe_finds_nothing(mode, browser, opened):
             assert not [
                 (rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found
             ]
+
+
+@pytest.fixture
+def book_page(browser, tmp_path, monkeypatch):
+    """A page with an X-ray as a figure, far below a link that sets it, read from a folder."""
+    monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path / "_static" / "frames"))
+    figure = xray_figure("4-6-5-3", zoom="share", name="fig-a", alt="a", caption="b")
+    html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
+    link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
+    css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
+    script = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
+    body = f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}"
+    small.write(tmp_path / "empty.html", "A chapter", body, css, script)
+    with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
+        yield open_one
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
+    """And follows the book's links and look, and leads back, from a folder."""
+    page = book_page(viewport=viewport)
+    inside = page.frame_locator("iframe")
+
+    def settled(path):
+        inside.locator(".path", has_text=path).wait_for()
+        page.wait_for_timeout(400)
+        return inside.locator("html").evaluate(
+            "(root) => [root.scrollHeight - innerHeight, scrollY]"
+        )
+
+    inside.locator(".gauge strong", has_text="332").wait_for()
+    assert inside.locator(".bars-section").is_hidden()
+    page.evaluate("() => scrollTo(0, 100)")
+    page.get_by_role("link", name="eight").evaluate("(link) => link.click()")
+    assert settled("layer 1") == [0, 0]
+    assert page.evaluate("() => scrollY") == 100
+    assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
+    assert "#fig-a:members=8&share=2&" in page.url
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(18, 18, 18)'"
+    page.frames[1].wait_for_function(dark)
+    inside.get_by_role("button", name="See its numbers").click()
+    assert settled("numbers") == [0, 0]
+    page.keyboard.press("Escape")
+    settled("layer 1")
+    page.evaluate("() => history.back()")
+    settled("numbers")
+    inside.get_by_role("button", name="Show all of the X-ray").click()
+    assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
+
+
+def test_on_paper_a_figure_is_a_table(book_page):
+    page = book_page()
+    page.emulate_media(media="print")
+    assert page.locator("iframe").is_hidden()
+    assert "BatchEnsemble\t241" in page.locator(".ensedu-bars").inner_text()

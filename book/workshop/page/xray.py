@@ -1,26 +1,34 @@
 """The X-ray as a figure of the book: compact, opened at the zoom of the story around it."""
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ensedu import colors
 from ensedu.common import checks
+from ensedu.data import gap
 from ensedu.methods import METHODS
 from ensedu.xray import XRay, xray
+from workshop import measured
 from workshop.page import slider_checks
 from workshop.page.frames import BOOK, FRAMES, embedded
 
-__all__ = ["XRayFigure", "changed", "xray_figure"]
+__all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
     "model": (560, 760), "share": (640, 1050), "map": (420, 640), "layer": (640, 1050),
     "numbers": (620, 1300),
+}  # fmt: skip
+#: On the way from weights of their own to one distribution, whose curves stand for a method.
+CONTESTANTS = {
+    "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
+    "rank1": "rank1", "mean_field": "mean_field",
 }  # fmt: skip
 #: Numbers that a link may set, and their ends; layers and members are counted from 1.
 ENDS = {"members": (1, 64), "width": (1, 2000), "depth": (1, 12), "share": (0, 3)}
@@ -37,6 +45,7 @@ def xray_figure(
     alt: str,
     caption: str,
     curves: Mapping[str, Any] | None = None,
+    wide: bool = False,
 ) -> "XRayFigure":
     """Return an X-ray that a notebook cell shows when it ends with it.
 
@@ -73,7 +82,7 @@ def xray_figure(
         layer = names.index(layer) + 1
     opening = {"zoom": zoom, "layer": layer, "method": method}
     opening = {key: value for key, value in opening.items() if value is not None}
-    figure = XRayFigure(picture, opening, name=name, alt=alt, caption=caption)
+    figure = XRayFigure(picture, opening, name=name, alt=alt, caption=caption, wide=wide)
     changed(figure.known, opening)
     return figure
 
@@ -82,9 +91,10 @@ class XRayFigure:
     """What `xray_figure` returns: an X-ray, how it opens, and how it is shown."""
 
     def __init__(
-        self, picture: XRay, opening: dict[str, Any], *, name: str, alt: str, caption: str
-    ) -> None:
-        self.picture, self.opening, self.alt = picture, opening, alt
+        self, picture: XRay, opening: dict[str, Any], *, name: str, alt: str, caption: str,
+        wide: bool,
+    ) -> None:  # fmt: skip
+        self.picture, self.opening, self.alt, self.wide = picture, opening, alt, wide
         self._named = {"name": name, "caption": caption}
 
     def __repr__(self) -> str:
@@ -109,8 +119,9 @@ class XRayFigure:
         data = "".join(f' data-{key}="{escape(text)}"' for key, text in self._named.items())
         wide, narrow = ZOOMS[self.opening["zoom"]]
         return (
-            f'<div class="ensedu-xray"{data}><iframe data-page="{FRAMES}{file}" loading="lazy" '
-            f'title="{escape(self.alt)}" style="--wide: {wide}px; --narrow: {narrow}px"></iframe>'
+            f'<div class="ensedu-xray"{" data-wide" * self.wide}{data}>'
+            f'<iframe data-page="{FRAMES}{file}" title="{escape(self.alt)}" loading="lazy" '
+            f'style="--wide: {wide}px; --narrow: {narrow}px"></iframe>'
             f"{self._still()}"
             f'<script type="application/json">{embedded(self.known)}</script></div>'
         )
@@ -139,6 +150,17 @@ class XRayFigure:
         return ipywidgets.HTML(frame)._repr_mimebundle_() | {"text/plain": repr(self)}
 
 
+def example_curves() -> dict[str, Any]:
+    """Return what four members of the running example learned, for `curves`, and its data."""
+    table = measured.load("running-example-curves")
+    low, high, number = (table["settings"][key] for key in ("low", "high", "number"))
+    rows = {row["contestant"]: row["members"] for row in table["rows"]}
+    x, y = gap.sample(np.random.default_rng(table["settings"]["data_seed"]))
+    learned = {method: rows[contestant] for method, contestant in CONTESTANTS.items()}
+    points = np.column_stack([x[:, 0], y[:, 0]])
+    return {"x": np.linspace(low, high, number), "points": points, **learned}
+
+
 def changed(known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` unless a figure that knows this can be set so."""
     choices = {"zoom": ZOOMS, "method": known["methods"], "layer": known["layers"]}
@@ -147,6 +169,7 @@ def changed(known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
             checks.one_of(key, str(value), choices[key])
         elif key not in ENDS or (key in ("width", "depth") and not known["sized"]):
             raise ValueError(f"{key} is nothing that an X-ray of this model can be set to")
-        elif not ENDS[key][0] <= float(value) <= ENDS[key][1]:
+        else:
             low, high = ENDS[key]
-            raise ValueError(f"{key} must be from {low} to {high}, got {json.dumps(value)}")
+            if not isinstance(value, (int, float)) or not low <= value <= high:
+                raise ValueError(f"{key} must be from {low} to {high}, got {value!r}")
