@@ -20,13 +20,15 @@ TRIES = (
 )
 
 # Captions.
-STORED = (
+SHARE = (
     "Four networks store four times as much as one, or hardly more than one, if they share. Equal "
-    "areas are equally many parameters. Move the slider below the picture."
+    "areas are equally many parameters. Drag the slider, and watch what is stored and what the "
+    "curves do."
 )
 ALT = (
-    "Four equal groups of weights side by side, each with one large square. A slider below shares "
-    "them: then one gray square is left, and each member keeps two thin strips."
+    "Four networks side by side, each with the curve that it learned and a large square of weights "
+    "below it. A slider moves the four squares into one gray square, and each member keeps two "
+    "thin strips."
 )
 DOUBT = (
     "One network is as sure in the gap, where it has seen no point, as anywhere else. Add members, "
