@@ -4,15 +4,14 @@ import re
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from ensedu import counting
-from ensedu import numpy as en
 from ensedu.methods import METHODS, size_option
 from tests.book.figures.shown import check
 from workshop.figures import cheat_sheet
 from workshop.figures.counting import comparison
 from workshop.figures.counting import rank_1_bnn as inside
-from workshop.plot.inside import SAMPLES, SHAPES
 
 RNG = np.random.default_rng(0)
 MEAN, STD = RNG.standard_normal((3, 5)) / 4, RNG.uniform(0.1, 0.3, (3, 5))
@@ -45,18 +44,15 @@ def test_a_figure_says_and_draws_what_it_is_given(case):
     check(*CASES[case])
 
 
-@pytest.mark.parametrize(("method", "kind"), [
-    ("single", en.Linear), ("deep_ensemble", en.DeepEnsembleLinear), ("rank1", en.Rank1Linear),
-    ("batch_ensemble", en.BatchEnsembleLinear), ("mean_field", en.MeanFieldLinear),
-])  # fmt: skip
-def test_parts_of_the_cheat_sheet_are_arrays_of_a_layer_with_its_standard_deviations(method, kind):
-    layer = kind(3, 5, *[2] * bool(METHODS[method].members), rng=np.random.default_rng(0))
-    parts = cheat_sheet.parts_of(layer)
-    assert set(parts) == set(SHAPES[method]) - set(SAMPLES)
-    for name, part in parts.items():
-        raw = layer.params[name.replace("_std", "_rho")]
-        raw = np.log1p(np.exp(raw)) if name.endswith("_std") else raw
-        np.testing.assert_allclose(part, raw, rtol=1e-6)
+@pytest.mark.parametrize("method", cheat_sheet.WORDS)
+def test_the_cheat_sheets_areas_are_the_count(method):
+    """Of a square layer whose sides are those of the picture; what is computed is not stored."""
+    drawn = BeautifulSoup(cheat_sheet.picture(method, 3), "html.parser").find_all("rect")
+    areas = [
+        int(one["width"]) * int(one["height"]) for one in drawn if one["class"] != ["computed"]
+    ]
+    counted = counting.layer(*2 * [cheat_sheet.SIDE], method, **size_option(method, 3))
+    assert sum(areas) == counted.total * cheat_sheet.UNIT**2
 
 
 @pytest.mark.parametrize("method", [key for key in METHODS if not METHODS[key].body])
