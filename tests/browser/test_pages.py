@@ -2,7 +2,6 @@
 
 import csv
 import io
-import itertools
 import re
 from urllib.parse import quote, unquote, urlsplit
 
