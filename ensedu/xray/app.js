@@ -47,7 +47,7 @@ const baseOf = (state) => {
   return bases.get(key);
 };
 const unitNow = () => baseOf(state).unit * 2 ** state.zoom;
-const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
+const perNumber = () => (bars.track() * 0.9 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
 
 const address = (push) => {
   const hash = `#${encode(state)}`;
