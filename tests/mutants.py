@@ -155,21 +155,21 @@ MUTANTS = (
     ),
     # Layers in Torch, their products and the backward passes by hand.
     Mutant(
-        "ensedu/torch/stacked_product.py",
+        "ensedu/torch/products.py",
         "return plain_stacked_product(x_move, weight, bias_move) + of_weight",
         "return plain_stacked_product(x_move, weight, bias_move)",
         ("tests/torch/test_product_backward.py",),
         "forward mode forgets the move of the weight",
     ),
     Mutant(
-        "ensedu/torch/stacked_product.py",
+        "ensedu/torch/products.py",
         "grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype)",
         "grad_bias = grad.mean(1, keepdim=True).to(ctx.bias_dtype)",
         ("tests/torch/test_product_backward.py",),
         "the gradient of a bias is the mean over examples",
     ),
     Mutant(
-        "ensedu/torch/product_forms.py",
+        "ensedu/torch/products.py",
         "return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))",
         "return weight * s.unsqueeze(-1)",
         ("tests/torch/test_product_forms.py",),
@@ -183,14 +183,14 @@ MUTANTS = (
         "saving memory folds where that would hold all matrices",
     ),
     Mutant(
-        "ensedu/torch/product_backward.py",
+        "ensedu/torch/products.py",
         "grad_r = torch.bmm(s[:, None], product * weight)[:, 0]",
         "grad_r = (product * weight).sum(1)",
         ("tests/torch/test_product_backward.py",),
         "the gradient of r by hand forgets s",
     ),
     Mutant(
-        "ensedu/torch/product_backward.py",
+        "ensedu/torch/products.py",
         "None if i else bias_move)",
         "bias_move)",
         ("tests/torch/test_compilers.py::test_transformed_by_torch_func",),
@@ -261,21 +261,21 @@ MUTANTS = (
     ),
     # What compilers, exports and transforms see.
     Mutant(
-        "ensedu/torch/product_backward.py",
+        "ensedu/torch/products.py",
         "return checkpoint(form, *arguments, use_reentrant=False)",
         "return checkpoint(form, *arguments[:-1], None, use_reentrant=False)",
         ("tests/torch/test_compilers.py::test_compiled_whole_with_a_graph_a_form",),
         "compiled, a layer that saves memory has no bias",
     ),
     Mutant(
-        "ensedu/torch/product_backward.py",
+        "ensedu/torch/products.py",
         "return checkpoint(form, *arguments, use_reentrant=False)",
         "return form(*arguments[:-1], 2 * arguments[-1])",
         ("tests/torch/test_compilers.py::test_compiled_to_machine_code",),
         "in machine code, a bias counts twice",
     ),
     Mutant(
-        "ensedu/torch/product_backward.py",
+        "ensedu/torch/products.py",
         "return checkpoint(form, *arguments, use_reentrant=False)",
         "return form(*arguments)",
         ("tests/torch/test_compilers.py::test_memory_saving_stores_nothing_when_compiled",),
@@ -1668,7 +1668,7 @@ MUTANTS = (
         typed=True,
     ),
     Mutant(
-        "ensedu/torch/product_forms.py",
+        "ensedu/torch/products.py",
         's: Float[Tensor, "*any n"]\n) -> Float[Tensor, "*any n m"]:',
         's: Float[Tensor, "*any n"]\n) -> Float[Tensor, "*any m n"]:',
         ("tests/torch/test_products.py",),

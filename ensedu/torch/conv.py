@@ -12,8 +12,7 @@ from torch.nn import functional as F
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.conv_backward import MemorySavingConvFold, MemorySavingConvScale
-from ensedu.torch.product_backward import saving_memory
-from ensedu.torch.products import needs_one_form
+from ensedu.torch.products import needs_one_form, saving_memory
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.grad import conv2d_input, conv2d_weight
 
-from ensedu.torch.product_backward import MemorySaving, directional_derivative
+from ensedu.torch.products import MemorySaving, directional_derivative
 
 
 class MemorySavingConv(MemorySaving):

@@ -7,8 +7,7 @@ from torch.nn import functional as F
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.product_forms import modulated_weights
-from ensedu.torch.stacked_product import stacked_product
+from ensedu.torch.products import modulated_weights, stacked_product
 
 
 class LinearLayer(WeightLayer):
