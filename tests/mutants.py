@@ -197,7 +197,7 @@ MUTANTS = (
         "forward mode counts the move of the bias four times",
     ),
     Mutant(
-        "ensedu/torch/conv_backward.py",
+        "ensedu/torch/conv.py",
         "grad_r = (product * s_row * weight).sum((1, 3, 4))",
         "grad_r = (product * weight).sum((1, 3, 4))",
         ("tests/torch/test_conv_backward.py",),

@@ -17,10 +17,10 @@ from torch.nn import Linear as Linear
 
 from ensedu.common.training import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.conv import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.leading_axes import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear

@@ -122,7 +122,7 @@ class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
         Where r and s start, as for `BatchEnsembleLinear`.
     memory_saving
         Store nothing for the backward pass but the input and the parameters, see
-        `ensedu.torch.conv_backward`. Costs a convolution where the batch is small.
+        `ensedu.torch.conv`. Costs a convolution where the batch is small.
     bias
         Whether there is a bias.
     device, dtype

@@ -4,8 +4,8 @@ from torch import nn
 
 from ensedu.methods import METHODS
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.conv import Conv2d
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
-from ensedu.torch.leading_axes import Conv2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 
