@@ -12,8 +12,8 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
-from ensedu.torch.layer_classes import layer_class
 from ensedu.torch.mean_field import MeanFieldArrays
+from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
 
 # What an array of a layer is given by the model, by its name.
