@@ -16,6 +16,93 @@ from torch.autograd import Function
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+# Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
+FEW_ENTRIES = 2**17
+# Beyond, a product with a weight takes longer than the steps in which fold multiplies it.
+MANY_ROWS = 64
+
+
+def modulated_product(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M m"] | Float[Tensor, "M B m"],
+    s: Float[Tensor, "M n"] | Float[Tensor, "M B n"],
+    bias: Float[Tensor, "M n"] | None = None,
+    *,
+    memory_saving: bool = False,
+) -> Float[Tensor, "M B n"]:
+    """``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 3 and 5).
+
+    With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
+    is the only form. With `memory_saving`, the backward pass finds nothing stored but the
+    arguments. Fold never stores more, except that it keeps matrices of few entries. Otherwise,
+    under ``torch.compile``, the compiler decides what to store.
+    """
+    bias = None if bias is None else bias.unsqueeze(1)
+    n, m = weight.shape
+    trains = torch.is_grad_enabled()
+    # Folding for that alone would hold matrices of all members, so not where memory is saved.
+    spares_product = trains and not (memory_saving or x.requires_grad)
+    folded = r.ndim == 2 and not needs_one_form() and folds(x.shape[-2], m, n, spares_product)
+    if r.ndim == 2 and not folded:
+        r, s = r.unsqueeze(1), s.unsqueeze(1)
+    form, by_hand = (fold, MemorySavingFold.apply) if folded else (scale, MemorySavingScale.apply)
+    # A compiler decides on its own whether to keep many matrices.
+    many = folded and len(r) * m * n > FEW_ENTRIES and not torch.compiler.is_compiling()
+    if memory_saving or many:
+        return saving_memory(form, by_hand, x, weight, r, s, bias)
+    return form(x, weight, r, s, bias)
+
+
+def folds(batch: int, in_features: int, out_features: int, spares_product: bool = False) -> bool:
+    """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
+
+    Where it also spares a product, many examples are enough.
+    """
+    scaled, folded = batch * (in_features + out_features), 2 * in_features * out_features
+    return scaled > folded or (spares_product and batch > MANY_ROWS)
+
+
+def needs_one_form() -> bool:
+    """Whether a graph is exported, which has to be the same for every batch: it scales.
+
+    What that costs beyond the product grows with the batch as the product does.
+    """
+    return torch.compiler.is_exporting()
+
+
+def scale(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M #B m"],
+    s: Float[Tensor, "M #B n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
+    z = (x * r) @ weight.mT
+    if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
+        s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
+    return z * s if bias is None else torch.addcmul(bias, z, s)
+
+
+def fold(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M m"],
+    s: Float[Tensor, "M n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``x (W ∘ r sᵀ) + b``, a product a member."""
+    return stacked_product(x, modulated_weights(weight, r, s), bias)
+
+
+def modulated_weights(
+    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
+) -> Float[Tensor, "*any n m"]:
+    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
+    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
+
+
 # Beyond, the gradient of members' weights by hand takes less than a copy of its transpose.
 MANY_COLUMNS = 64
 
@@ -79,38 +166,6 @@ class StackedProduct(Function):
         if ctx.needs_input_grad[2]:
             grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype)
         return grad_x, grad_weight, grad_bias
-
-
-def scale(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M #B m"],
-    s: Float[Tensor, "M #B n"],
-    bias: Float[Tensor, "M 1 n"] | None,
-) -> Float[Tensor, "M B n"]:
-    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
-    z = (x * r) @ weight.mT
-    if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
-        s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
-    return z * s if bias is None else torch.addcmul(bias, z, s)
-
-
-def fold(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M m"],
-    s: Float[Tensor, "M n"],
-    bias: Float[Tensor, "M 1 n"] | None,
-) -> Float[Tensor, "M B n"]:
-    """``x (W ∘ r sᵀ) + b``, a product a member."""
-    return stacked_product(x, modulated_weights(weight, r, s), bias)
-
-
-def modulated_weights(
-    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
-) -> Float[Tensor, "*any n m"]:
-    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
-    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
 
 
 def saving_memory(
@@ -214,58 +269,3 @@ class MemorySavingFold(MemorySaving):
         if bias is not None:
             grad_bias = grad.sum(1, keepdim=True).to(bias.dtype)
         return grad_x, grad_weight, grad_r, grad_s, grad_bias
-
-
-# Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
-FEW_ENTRIES = 2**17
-# Beyond, a product with a weight takes longer than the steps in which fold multiplies it.
-MANY_ROWS = 64
-
-
-def modulated_product(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M m"] | Float[Tensor, "M B m"],
-    s: Float[Tensor, "M n"] | Float[Tensor, "M B n"],
-    bias: Float[Tensor, "M n"] | None = None,
-    *,
-    memory_saving: bool = False,
-) -> Float[Tensor, "M B n"]:
-    """``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 3 and 5).
-
-    With r and s for each example, (M, B, m) and (M, B, n), a member has no one matrix, and scale
-    is the only form. With `memory_saving`, the backward pass finds nothing stored but the
-    arguments. Fold never stores more, except that it keeps matrices of few entries. Otherwise,
-    under ``torch.compile``, the compiler decides what to store.
-    """
-    bias = None if bias is None else bias.unsqueeze(1)
-    n, m = weight.shape
-    trains = torch.is_grad_enabled()
-    # Folding for that alone would hold matrices of all members, so not where memory is saved.
-    spares_product = trains and not (memory_saving or x.requires_grad)
-    folded = r.ndim == 2 and not needs_one_form() and folds(x.shape[-2], m, n, spares_product)
-    if r.ndim == 2 and not folded:
-        r, s = r.unsqueeze(1), s.unsqueeze(1)
-    form, by_hand = (fold, MemorySavingFold.apply) if folded else (scale, MemorySavingScale.apply)
-    # A compiler decides on its own whether to keep many matrices.
-    many = folded and len(r) * m * n > FEW_ENTRIES and not torch.compiler.is_compiling()
-    if memory_saving or many:
-        return saving_memory(form, by_hand, x, weight, r, s, bias)
-    return form(x, weight, r, s, bias)
-
-
-def folds(batch: int, in_features: int, out_features: int, spares_product: bool = False) -> bool:
-    """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
-
-    Where it also spares a product, many examples are enough.
-    """
-    scaled, folded = batch * (in_features + out_features), 2 * in_features * out_features
-    return scaled > folded or (spares_product and batch > MANY_ROWS)
-
-
-def needs_one_form() -> bool:
-    """Whether a graph is exported, which has to be the same for every batch: it scales.
-
-    What that costs beyond the product grows with the batch as the product does.
-    """
-    return torch.compiler.is_exporting()
