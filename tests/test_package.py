@@ -15,7 +15,7 @@ import yaml
 import ensedu
 from ensedu import data
 from ensedu import uncertainty as un
-from ensedu.common.optional import NAMES
+from ensedu.common.checks import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments

@@ -15,7 +15,7 @@ from ensedu.command.errors import (
     with_option_name,
 )
 from ensedu.command.readers_model import build_model, import_named
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.methods import METHODS, ROLES
 from ensedu.xray.conversion import converted
 

@@ -12,7 +12,7 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_array, check_finite, check_float64
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.row_checks import check_targets
 

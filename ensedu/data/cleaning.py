@@ -7,7 +7,7 @@ import numpy as np
 
 from ensedu.common import checks
 from ensedu.common.arrays import MOST
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data.cells import EPOCH, GAPS, read_cell
 
 

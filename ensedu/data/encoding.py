@@ -3,7 +3,7 @@
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 #: A column of more different words keeps the most frequent ones, and the others are one.
 MOST_CATEGORIES = 50

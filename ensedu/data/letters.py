@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 #: Fonts whose files come with matplotlib, upright and bold.
 FONTS = (

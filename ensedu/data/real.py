@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data.tables import Table
 
 

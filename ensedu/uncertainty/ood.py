@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
 __all__ = ["auroc"]

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.combine import mixture
 

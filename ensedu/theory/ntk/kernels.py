@@ -14,7 +14,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.theory.ntk.embedded import EmbeddedEnsemble, one_for_each_layer
 from ensedu.theory.ntk.gaussian import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation
