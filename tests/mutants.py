@@ -76,7 +76,7 @@ MUTANTS = (
         "the gradient of ρ forgets the noise",
     ),
     Mutant(
-        "ensedu/numpy/local_reparameterization.py",
+        "ensedu/numpy/variational.py",
         "slope = 2 * own * sigmoid(",
         "slope = own * sigmoid(",
         ("tests/numpy/test_gradients.py",),
