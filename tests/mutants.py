@@ -635,7 +635,7 @@ MUTANTS = (
         "an array that two layers share counts twice",
     ),
     Mutant(
-        "ensedu/counting/comparisons.py",
+        "ensedu/counting/formulas.py",
         "last = (isqrt(discriminant) - b) // (2 * a)",
         "last = (isqrt(discriminant) + b) // (2 * a)",
         ("tests/counting/test_counts.py",),
