@@ -1077,14 +1077,14 @@ MUTANTS = (
         "inputs are standardized by test rows, too",
     ),
     Mutant(
-        "ensedu/data/cells.py",
+        "ensedu/data/cleaning.py",
         '("percentages", number / 100)',
         '("percentages", number)',
         ("tests/data/test_cells.py",),
         "percentages are a hundred times too large",
     ),
     Mutant(
-        "ensedu/data/cells.py",
+        "ensedu/data/cleaning.py",
         "found.group(1, 3, 4) if dayfirst else found.group(3, 1, 4)",
         "found.group(1, 3, 4)",
         ("tests/data/test_cells.py",),
@@ -1112,7 +1112,7 @@ MUTANTS = (
         "a column may hold dollars and euros",
     ),
     Mutant(
-        "ensedu/data/encoding.py",
+        "ensedu/data/cleaning.py",
         'SimpleImputer(strategy="median", keep_empty_features=True)',
         'SimpleImputer(strategy="mean", keep_empty_features=True)',
         ("tests/data/test_encoding.py",),
