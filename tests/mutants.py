@@ -1049,7 +1049,7 @@ MUTANTS = (
         "the flow is faster by the number of examples",
     ),
     Mutant(
-        "ensedu/theory/perturbations/covariances.py",
+        "ensedu/theory/perturbations.py",
         "scaled = relative * np.multiply.outer(weight, weight)",
         "scaled = relative * np.multiply.outer(weight, np.abs(weight))",
         ("tests/theory/perturbations/test_covariances.py",),

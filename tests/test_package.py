@@ -40,8 +40,8 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "theory/ntk/torch.py": "torch",
-    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
+    "torch": "torch", "theory/ntk_torch.py": "torch",
+    "theory/ntk.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 
 

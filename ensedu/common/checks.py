@@ -1,6 +1,7 @@
 """Checks of values, shared by all; standard library only.
 
-Every message names the argument, what was given, and what is accepted."""
+Every message names the argument, what was given, and what is accepted.
+"""
 
 import importlib
 import math

@@ -1,4 +1,4 @@
-"""Formulas: the count of a layer and of a multilayer perceptron, by the row of its method."""
+"""What is counted, the formulas for it by the row of a method, and how those compare."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,8 +21,8 @@ from ensedu.methods import (
 )
 
 __all__ = [
-    "Count",
     "FUNCTIONS",
+    "Count",
     "asymptotic_ratio",
     "break_even_width",
     "formula_table",

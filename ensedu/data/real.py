@@ -1,8 +1,9 @@
-"""Real sets that come inside a package: nothing is downloaded.
+"""Real sets that come inside a package, and letters: nothing is downloaded.
 
 Images are arrays x of numbers from 0 to 1, and labels; tables are a `Table`, raw. Each call reads
 its set anew. A package that is missing is an ``ImportError`` with the command that installs it,
-``pip install "ensedu[data]"``."""
+``pip install "ensedu[data]"``.
+"""
 
 import string
 from pathlib import Path

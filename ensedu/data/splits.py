@@ -1,4 +1,4 @@
-"""A part to train on and a part to test on, both standardized by the first alone."""
+"""Tables, and their part to train on and part to test on, both standardized by the first alone."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -100,10 +100,14 @@ def _mean_to(values: Array, like: Array) -> Array:
     return values.mean(axis=tuple(range(values.ndim - like.ndim)))
 
 
-def forward(
+def local_forward(
     params: dict[str, Array], x: Float[Array, "*S B m"], noise: Float[Array, "*S B n"]
 ) -> tuple[Float[Array, "*S B n"], Any]:
-    """Return ``mean + √variance ∘ ε``, and what `backward` needs."""
+    """Draw outputs in place of weights; return them, and what `local_backward` needs.
+
+    Of one example x, the output x W + b of random, independent weights is normal itself, with mean
+    ``x W_mean + b_mean`` and variance ``x² W_std² + b_std²`` (Kingma et al. 2015, sec. 2.3).
+    """
     stds = {k: softplus(params[f"{k}_rho"]) for k in ("weight", "bias") if f"{k}_rho" in params}
     mean, variance = x @ params["weight_mean"], x**2 @ stds["weight"] ** 2
     if "bias" in stds:
@@ -112,7 +116,7 @@ def forward(
     return mean + std * noise, (std, stds)
 
 
-def backward(
+def local_backward(
     params: dict[str, Array], grad: Float[Array, "*S B n"], x: Float[Array, "*S B m"],
     noise: Float[Array, "*S B n"], kept: Any,
 ) -> tuple[Float[Array, "*S B m"], dict[str, Array]]:  # fmt: skip
