@@ -720,21 +720,21 @@ MUTANTS = (
         "a mixture is as wide as its members",
     ),
     Mutant(
-        "ensedu/uncertainty/decompose.py",
+        "ensedu/uncertainty/combine.py",
         "divergence = (members * (_log_or_zero(members) - _log_or_zero(average)))",
         "divergence = (average * (_log_or_zero(average) - _log_or_zero(members)))",
         ("tests/uncertainty/test_scores.py",),
         "mutual information is the KL the other way round",
     ),
     Mutant(
-        "ensedu/uncertainty/diversity.py",
+        "ensedu/uncertainty/combine.py",
         "same_error = (classes - 2) / (classes - 1)",
         "same_error = (classes - 1) / classes",
         ("tests/uncertainty/test_scores.py",),
         "two that err agree by another chance",
     ),
     Mutant(
-        "ensedu/uncertainty/ood.py",
+        "ensedu/uncertainty/scores.py",
         "np.repeat([False, True], [len(inside), len(outside)])",
         "np.repeat([True, False], [len(inside), len(outside)])",
         ("tests/uncertainty/test_scores.py",),
@@ -818,7 +818,7 @@ MUTANTS = (
         "a tensor of bfloat16 has no array",
     ),
     Mutant(
-        "ensedu/uncertainty/temperature.py",
+        "ensedu/uncertainty/calibration.py",
         "return np.logaddexp.reduce(logits, axis=0) - math.log(len(logits))",
         "return logits.mean(axis=0)",
         ("tests/uncertainty/test_temperature.py",),
@@ -909,7 +909,7 @@ MUTANTS = (
         "a network of CV+ counts rows that it has seen",
     ),
     Mutant(
-        "ensedu/uncertainty/temperature.py",
+        "ensedu/uncertainty/calibration.py",
         "return cls(float(widest / math.exp(root)))",
         "return cls(float(math.exp(root)))",
         ("tests/uncertainty/test_temperature.py",),

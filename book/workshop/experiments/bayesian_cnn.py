@@ -17,7 +17,7 @@ its score the mean over them, and all four are the deep ensemble.
 Predictions average the probabilities of 32 draws; by epoch, four draws on the first 500 digits of
 the test set. The expected NLL is that of eight draws on 1,000 digits that were
 trained on. What is foreign are 500 images of uniform noise in each pixel, and the letters of
-`ensedu.data.real` without those that may be read as a digit, `LIKE_DIGITS`. Error and NLL are
+`ensedu.data.letters` without those that may be read as a digit, `LIKE_DIGITS`. Error and NLL are
 compared with those of one network, adjusted together; so are, apart from these, ECE and AUROC.
 
 `describe_images` keeps what the ``wide`` net of split 0 says of each image, for the table
