@@ -318,14 +318,14 @@ MUTANTS = (
         "a new normalization looks trained",
     ),
     Mutant(
-        "ensedu/torch/whole/weights.py",
+        "ensedu/torch/roles.py",
         "heads.weight.normal_(1.0, std)",
         "heads.weight.normal_(1.0, 1.0)",
         ("tests/torch/whole/test_trained.py",),
         "heads start far from the model's own",
     ),
     Mutant(
-        "ensedu/torch/whole/nested_tensors.py",
+        "ensedu/torch/nested.py",
         'if type(tree) in (dict, OrderedDict):\n        return [(key, f"[{key!r}]", x)',
         'if type(tree) in (dict, OrderedDict):\n        return [(key, "[]", x)',
         ("tests/torch/whole/test_ensemble.py",),
@@ -599,14 +599,14 @@ MUTANTS = (
         "a schedule goes on one step late",
     ),
     Mutant(
-        "ensedu/torch/whole/inputs.py",
+        "ensedu/torch/nested.py",
         "own.ndim and len(own) == examples",
         "own.ndim",
         ("tests/torch/train/test_fitting.py",),
         "constants are dealt out as examples",
     ),
     Mutant(
-        "ensedu/torch/whole/nested_tensors.py",
+        "ensedu/torch/nested.py",
         "torch.cat([own[path] for own in tensors], axis)",
         "torch.cat([own[path] for own in tensors[::-1]], axis)",
         ("tests/torch/train/test_predicting.py",),
@@ -2098,7 +2098,7 @@ MUTANTS = (
     ),
     # A whole model: each member is what it is alone.
     Mutant(
-        "ensedu/torch/whole/weights.py",
+        "ensedu/torch/roles.py",
         "along_first, along_second = (r, s) if self.transposed else (s, r)",
         "along_first, along_second = s, r",
         (
@@ -2108,14 +2108,14 @@ MUTANTS = (
         "a transposed convolution has its inputs behind",
     ),
     Mutant(
-        "ensedu/torch/whole/weights.py",
+        "ensedu/torch/roles.py",
         'geometry = {"groups": 3}',
         'geometry = {"groups": 1}',
         ("tests/torch/whole/test_ensemble.py",),
         "the projections of an attention share an r",
     ),
     Mutant(
-        "ensedu/torch/whole/roles.py",
+        "ensedu/torch/roles.py",
         'elif "fast" in roles:',
         'elif "fast" in roles and not roles:',
         ("tests/torch/whole/test_ensemble.py",),

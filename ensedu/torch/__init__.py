@@ -27,7 +27,7 @@ from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.train.fitting import fit, parameter_groups
 from ensedu.torch.train.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.train.predicting import predict
-from ensedu.torch.whole.build import ensemble
+from ensedu.torch.whole import ensemble
 
 __all__ = [
     "AvgPool2d",

@@ -27,6 +27,8 @@ from ensedu.common.training import (
 )
 from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of
+from ensedu.torch.members import MemberCopies
+from ensedu.torch.nested import Inputs, call, to_device
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.checkpoints import Keeper, settings_of
 from ensedu.torch.train.losses import as_columns, elbo
@@ -43,8 +45,6 @@ from ensedu.torch.train.predicting import (
     predicting,
     seeded,
 )
-from ensedu.torch.whole.copies import MemberCopies
-from ensedu.torch.whole.inputs import Inputs, call, to_device
 
 __all__ = [
     "Adversary",

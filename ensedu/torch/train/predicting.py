@@ -19,17 +19,19 @@ from ensedu.common.training import (
 )
 from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of, not_dense
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.network import Tile
-from ensedu.torch.whole.inputs import (
+from ensedu.torch.members import ModelEnsemble
+from ensedu.torch.nested import (
     Inputs,
     as_arguments,
     call,
+    join_nested,
     map_examples,
+    map_tensors,
+    named_tensors,
     number_of_examples,
     to_device,
 )
-from ensedu.torch.whole.members import ModelEnsemble
-from ensedu.torch.whole.nested_tensors import join_nested, map_tensors, named_tensors
+from ensedu.torch.network import Tile
 
 __all__ = [
     "Batches",
