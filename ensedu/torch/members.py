@@ -13,6 +13,7 @@ import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import Any
@@ -290,6 +291,17 @@ class Traced:
 
     run: Any = None
 
+    def forward_of(self, module: nn.Module) -> dict[str, Any]:
+        """Return what a module does instead of its class's forward pass, if anything."""
+        kind = type(module)
+        if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
+            return {"forward": partial(self.norm, module)}
+        if isinstance(module, nn.RNNBase):
+            return {"forward": partial(self.recurrent, module)}
+        if kind is nn.Linear:
+            return {"forward": partial(self.linear, module)}
+        return {"forward": partial(self.usual_dropout, module)} if kind in DROPOUT_AXES else {}
+
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask for the whole batch of one member, whose noise is given."""
         run, shape = self.run, _mask_shape(module, input)
@@ -402,6 +414,25 @@ def restart_masks(model: nn.Module, _: Any) -> None:
             part.calls = 0
 
 
+@dataclass(eq=False)
+class Part:
+    """What a module of the model is: in its own code, `plain`, and in the net, `there`.
+
+    A layer of the method stands there in the place of a plain one. What a stand-in `does` is named
+    by a method of `Run`; `bound` are attributes that hold parts of the model, or change inside.
+    """
+
+    path: str
+    plain: nn.Module
+    there: Any
+    is_layer: bool
+    does: str
+    parameters: dict[str, tuple[str, tuple[str, str] | None]]
+    buffers: dict[str, str]
+    bound: list[str]
+    children: list[tuple[str, Any]] = field(default_factory=list)
+
+
 class ModelEnsemble(nn.Module):
     """A model with weights for each member: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
 
@@ -446,21 +477,35 @@ class ModelEnsemble(nn.Module):
     def _make_ready(self) -> None:
         paths = dict.fromkeys(path for path, _ in self._plan.sources.values())
         self._layers = {path: self.model.get_submodule(path) for path in paths}
-        # By path, what a module is in the model's code, and in the net.
-        self._modules_of = {
-            path: (plain, self.model.get_submodule(path))
-            for path, plain in self._plain[0].named_modules()
+        self._parts = {
+            path: self._part(path, plain) for path, plain in self._plain[0].named_modules()
         }
-        # The model's own hooks, and attributes that hold parts of it: lists, bound methods.
-        self._bound = {
-            path: [key for key, value in vars(plain).items() if _is_bound(key, value)]
-            for path, (plain, _) in self._modules_of.items()
-        }
+        paths_of = {id(part.plain): path for path, part in self._parts.items()}
+        for part in self._parts.values():
+            part.children = [
+                (key, child if child is None else paths_of[id(child)])
+                for key, child in part.plain._modules.items()
+            ]
         self._traced = Traced()
         self._traced_parts = self._stand_ins(None, {}, keeps=True)
 
+    def _part(self, path: str, plain: nn.Module) -> "Part":
+        start, kind = f"{path}." if path else "", type(plain)
+        there = self.model.get_submodule(path)
+        is_layer = path in self._plan.layers
+        norm = isinstance(plain, _BatchNorm) and kind.forward is _BatchNorm.forward
+        does = "product" if is_layer else "normalize" if norm else ""
+        does = does or ("each_example" if kind in EACH_EXAMPLE else "")
+        does = "" if "forward" in vars(plain) else does
+        return Part(
+            path, plain, there, is_layer, "dropout" if path in self._dropouts else does,
+            {key: (start + key, self._plan.sources.get(start + key)) for key in plain._parameters},
+            {key: start + key for key in plain._buffers},
+            [key for key, value in vars(plain).items() if _is_bound(key, value)],
+        )  # fmt: skip
+
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_layers", "_modules_of", "_bound", "_traced", "_traced_parts")
+        made = ("_layers", "_parts", "_traced", "_traced_parts")
         return {key: value for key, value in vars(self).items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -597,7 +642,7 @@ class ModelEnsemble(nn.Module):
 
     def _take_values(self, module: nn.Module, path: str, run: Run, row: int, member: int) -> None:
         """Give a plain module the values that one member has in the net."""
-        _, there = self._modules_of[path]
+        there = self._parts[path].there
         for key in list(module._parameters):
             name = f"{path}.{key}".lstrip(".")
             if name in self._plan.sources:
@@ -609,7 +654,10 @@ class ModelEnsemble(nn.Module):
             if value is not None and key in module._buffers:
                 owned = self._owns_buffers and value.is_floating_point()
                 module._buffers[key] = (value[member] if owned else value).detach().clone()
-        vars(module).update(self._constants(path, there))
+        if not self._parts[path].is_layer:  # which has settings of its own
+            constants = {k: v for k, v in vars(there).items() if isinstance(v, CONSTANTS)}
+            vars(module).update(constants)
+        module.training = there.training
         for (where, key), differs in self._carried.items():
             if where == path:
 
@@ -670,8 +718,8 @@ class ModelEnsemble(nn.Module):
 
     def _under_vmap(self, run: Run, inputs: Callable[[], Any], keeps: bool) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
-        clones = not keeps or any(there.training for _, there in self._modules_of.values())
-        shared, own = self._values(run, clones=clones, reads=self._plan.layers)
+        clones = not keeps or any(part.there.training for part in self._parts.values())
+        shared, own = self._values(run, clones=clones, reads=True)
         lazy_load_decompositions()
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
@@ -679,10 +727,10 @@ class ModelEnsemble(nn.Module):
             with _no_checkpoints(), vmap_increment_nesting(run.rows, run.randomness) as run.level:
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
                 parts = self._stand_ins(run, values, keeps)
-                before = {path: _attributes(one) for path, one in parts.items()}
+                before = self._before(parts)
                 args, kwargs = inputs()
                 outputs = parts[""](*args, **kwargs)
-                state = self._state(parts, before, {} if clones else values)
+                state, constants = self._state(parts, before, {} if clones else values)
                 differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
                 moved = [
                     map_tensors(partial(run.spread, d), x, key)
@@ -698,8 +746,7 @@ class ModelEnsemble(nn.Module):
         for one in parts.values():
             vars(one).pop("forward", None)  # else they hold themselves, and what was formed
         if keeps:
-            self._keep(run, state, moved, differ)
-            self._keep_constants(parts, before)
+            self._keep(run, state, moved, differ, constants)
         return outputs
 
     def _in_turn(self, run: Run, inputs: Callable[[], Any], keeps: bool) -> Any:
@@ -717,17 +764,17 @@ class ModelEnsemble(nn.Module):
             values = {key: x.clone() if key in buffers else x for key, x in shared.items()}
             values |= {key: run.own(value) for key, value in own.items()}
             parts = self._stand_ins(run, values, keeps)
-            before = {path: _attributes(one) for path, one in parts.items()}
+            before = self._before(parts)
             args, kwargs = inputs()
             outputs.append(parts[""](*args, **kwargs))
-            states.append(self._state(parts, before, {}))
+            state, constants = self._state(parts, before, {})
+            states.append(state)
         run.member = None
         moved = [
             stack_nested([x for *_, x in rows], rows[0][2]) for rows in zip(*states, strict=True)
         ]
         if keeps:
-            self._keep(run, states[-1], moved, [True] * len(moved))
-            self._keep_constants(parts, before)
+            self._keep(run, state, moved, [True] * len(moved), constants)
         return stack_nested(outputs, "the output")
 
     def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
@@ -735,7 +782,7 @@ class ModelEnsemble(nn.Module):
         self._traced.run = run
         model = self._traced_parts[""]
         for path, part in self._traced_parts.items():
-            part.training = self._modules_of[path][1].training
+            part.training = self._parts[path].there.training
         clones = any(part.training for part in self._traced_parts.values())
         shared, own = self._values(run, clones=clones)
         found: list[Any] = []
@@ -752,41 +799,42 @@ class ModelEnsemble(nn.Module):
         ys = iter(vmap(member, axes, randomness=run.randomness)(own, masks, args, kwargs))
         if clones:
             state, moved, differ = [], [], []
-            for path, (plain, there) in self._modules_of.items():
-                for key in plain._buffers:
-                    name = f"{path}.{key}".lstrip(".")
+            for part in self._parts.values():
+                for key, name in part.buffers.items():
                     if name in own or name in shared:
-                        state.append((None, vars(there)["_buffers"], key, None))
+                        state.append((None, part.there._buffers, key, None))
                         moved.append(own[name] if name in own else shared[name])
                         differ.append(name in own)
-            self._keep(run, state, moved, differ)
+            self._keep(run, state, moved, differ, [])
         return map_tensors(lambda _, y: next(ys), found[-1], "the output")
 
     def _values(
-        self, run: Run, *, clones: bool, reads: tuple[str, ...] = ()
+        self, run: Run, *, clones: bool, reads: bool = False
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return what is the same for all members, and (members, …) of what is not, by name.
 
-        Of layers that form what somebody `reads`, nothing.
+        Of layers that form what the model `reads`, nothing.
         """
         shared: dict[str, Tensor] = {}
         own: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
-        for path, (plain, there) in self._modules_of.items():
-            start = f"{path}." if path else ""
-            for key in () if path in reads else plain._parameters:
-                source = self._plan.sources.get(start + key)
-                value = run.arrays(source[0])[source[1]] if source else there._parameters.get(key)
+        for part in self._parts.values():
+            for key, (name, source) in () if reads and part.is_layer else part.parameters.items():
+                values = run.arrays(source[0])[source[1]] if source else None
+                value = values if source else part.there._parameters.get(key)
                 if value is None:
                     continue
                 kind = value.device.type
-                short = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
-                if short and isinstance(plain, PRODUCTS):
+                if (
+                    isinstance(part.plain, PRODUCTS)
+                    and torch.amp.is_autocast_available(kind)
+                    and torch.is_autocast_enabled(kind)
+                ):
                     # Under vmap a product adds its bias by itself, which autocast does not shorten.
                     value = value.to(torch.get_autocast_dtype(kind))
-                (own if source else shared)[start + key] = value
-            for key in plain._buffers:
-                if (value := there._buffers[key]) is None:
+                (own if source else shared)[name] = value
+            for key, name in part.buffers.items():
+                if (value := part.there._buffers[key]) is None:
                     continue
                 # What moves is a row of each member or sample, and begins with what it was before.
                 moves = value.is_floating_point() and clones and run.apart
@@ -796,116 +844,107 @@ class ModelEnsemble(nn.Module):
                     if (owned or moves) and len(rows) != run.rows:
                         rows = rows.repeat(run.rows // len(rows), *[1] * (rows.ndim - 1))
                     known[id(value)] = rows.clone() if clones else rows
-                (own if owned or moves else shared)[start + key] = known[id(value)]
+                (own if owned or moves else shared)[name] = known[id(value)]
         return shared, own
 
-    def _stand_ins(
-        self, run: Run | None, values: dict[str, Tensor], keeps: bool
-    ) -> dict[str, nn.Module]:
+    def _stand_ins(self, run: Run | None, values: dict[str, Tensor], keeps: bool) -> dict[str, Any]:
         """Return a copy of each module, as ``nn.DataParallel`` makes it: same code, other values.
 
         Without a `run` they are those of a compiler.
         """
-        found: dict[str, nn.Module] = {}
-        twins: dict[int, Any] = {}
-        for path, (plain, there) in self._modules_of.items():
-            one = twins[id(plain)] = found[path] = nn.Module._replicate_for_data_parallel(plain)
-            own, start = vars(one), f"{path}." if path else ""
-            if run:
-                own |= self._constants(path, there)
-                own["training"] &= keeps
-            if run and run.level is not None and path in self._plan.layers:
-                own["_parameters"] = Formed(plain._parameters, partial(run.read, path))
-            elif run:
-                own["_parameters"] = {key: values.get(start + key) for key in plain._parameters}
-            else:
-                own["_parameters"] = dict(plain._parameters)
-            if run:
-                own["_buffers"] = {key: values.get(start + key) for key in plain._buffers}
-            own |= {key: vars(there)[key] for key in HOOKS}
-            if (
-                run
-                and run.level is not None
-                and (there._backward_hooks or there._backward_pre_hooks)
-            ):
+        found: dict[str, Any] = {}
+        at_once = run is not None and run.level is not None
+        for path, part in self._parts.items():
+            source = part.plain if part.is_layer or run is None else part.there
+            one = found[path] = object.__new__(type(source))
+            own = vars(source).copy()
+            object.__setattr__(one, "__dict__", own)
+            if source is part.plain:
+                own |= {key: vars(part.there)[key] for key in (*HOOKS, "_is_full_backward_hook")}
+            own["training"] = part.there.training and keeps
+            if run is None:
+                own["_parameters"], own["_buffers"] = {**source._parameters}, {**source._buffers}
+                continue
+            own["_parameters"] = (
+                Formed(part.parameters, partial(run.read, path))
+                if at_once and part.is_layer
+                else {key: values.get(name) for key, (name, _) in part.parameters.items()}
+            )
+            own["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
+            if at_once and (own["_backward_hooks"] or own["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
-        for (path, key), differs in self._carried.items() if run else ():
-            kept = vars(self._modules_of[path][1])[key]
-            vars(found[path])[key] = map_tensors(partial(run.kept, differs), kept, key)
-        for path, one in found.items():
-            plain, there = self._modules_of[path]
-            own = vars(one)
+            if part.does and (at_once or part.does == "dropout"):
+                does = getattr(run, part.does)
+                named = (path, one) if part.does in ("dropout", "product") else (one,)
+                own["forward"] = partial(does, *named)
+        twins = {id(part.plain): found[path] for path, part in self._parts.items()}
+        for path, part in self._parts.items():
+            own = vars(found[path])
             own["_modules"] = {
-                key: None if part is None else twins[id(part)]
-                for key, part in plain._modules.items()
+                key: child if child is None else found[child] for key, child in part.children
             }
-            for key in self._bound[path]:
-                if (path, key) in self._carried:
-                    continue
-                value = _rebound(vars(plain)[key], twins)
-                if key in HOOKS:  # later ones stand in the net alone
-                    value = {number: value.get(number, f) for number, f in own[key].items()}
-                own[key] = value
-            if other := self._forward_of(run, path, one):
-                own["forward"] = other
-            if isinstance(one, nn.RNNBase) and run:
-                _list_weights(one)
+            for key in part.bound:
+                if (path, key) not in self._carried:
+                    value = _rebound(vars(part.plain)[key], twins)
+                    if key in HOOKS:  # later ones stand in the net alone
+                        value = {number: value.get(number, f) for number, f in own[key].items()}
+                    own[key] = value
+            if run is None and part.does == "dropout":
+                own["forward"] = partial(self._traced.dropout, path, found[path])
+            elif run is None and "forward" not in own:
+                own |= self._traced.forward_of(found[path])
+            if isinstance(found[path], nn.RNNBase) and run:
+                _list_weights(found[path])
+        for (path, key), differs in self._carried.items() if run else ():
+            vars(found[path])[key] = map_tensors(
+                partial(run.kept, differs), vars(found[path])[key], key
+            )
         return found
 
-    def _forward_of(self, run: Run | None, path: str, module: nn.Module) -> Any:
-        """Return what a stand-in does instead of its class's forward pass, if anything."""
-        kind = type(module)
-        norm = isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward
-        if path in self._dropouts:
-            return partial((run or self._traced).dropout, path, module)
-        if "forward" in vars(module):  # the model's own
-            return None
-        if run is None:
-            if isinstance(module, nn.RNNBase):
-                return partial(self._traced.recurrent, module)
-            if norm:
-                return partial(self._traced.norm, module)
-            if kind is nn.Linear:
-                return partial(self._traced.linear, module)
-            return partial(self._traced.usual_dropout, module) if kind in DROPOUT_AXES else None
-        if run.level is None:
-            return None
-        if path in self._plan.layers:
-            return partial(run.product, path, module)
-        if norm or kind in EACH_EXAMPLE:
-            return partial(run.normalize if norm else run.each_example, module)
-        return None
+    def _before(self, parts: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
+        return {
+            path: vars(one)
+            | {f"ids {key}": _ids(vars(one)[key]) for key in self._parts[path].bound}
+            for path, one in parts.items()
+        }
 
     def _state(
         self,
-        parts: dict[str, nn.Module],
+        parts: dict[str, Any],
         before: dict[str, dict[str, Any]],
         unmoved: dict[str, Tensor],
-    ) -> list[tuple[str | None, dict[str, Any], str, Any]]:
-        """Return buffers after a pass but those `unmoved`, and what it left on modules.
+    ) -> tuple[list[tuple[str | None, dict[str, Any], str, Any]], list[Any]]:
+        """Return buffers after a pass but those `unmoved`, and tensors that it left on modules.
 
         Of each the path of its module for an attribute, where it stands, its name, and its value.
+        Then what the model counts and switches.
         """
         state: list[Any] = []
+        constants: list[Any] = []
         for path, one in parts.items():
-            there, start = self._modules_of[path][1], f"{path}." if path else ""
-            state += [
-                (None, there._buffers, key, value)
-                for key, value in one._buffers.items()
-                if key in there._buffers and value is not unmoved.get(start + key)
-            ]
-            was = before[path]
-            for key, value in _attributes(one).items():
-                if isinstance(value, (Tensor, tuple)) and value is was.get(key):
+            part, was = self._parts[path], before[path]
+            for key, name in part.buffers.items():
+                if (value := one._buffers[key]) is not unmoved.get(name):
+                    state.append((None, part.there._buffers, key, value))
+            for key, value in vars(one).items():
+                if value is was.get(key, was) and key not in part.bound:
                     continue
-                if isinstance(value, (Tensor, tuple, list, dict)):
-                    if (new := _ids(value)) and new != was.get(f"ids {key}"):
-                        state.append((path, vars(there), key, value))
-        return state
+                if key in OF_MODULES or key == "_flat_weights":
+                    continue
+                if isinstance(value, CONSTANTS):
+                    constants.append((vars(part.there), key, value))
+                elif (ids := _ids(value)) and ids != was.get(f"ids {key}"):
+                    state.append((path, vars(part.there), key, value))
+        return state, constants
 
     @torch.no_grad()
-    def _keep(self, run: Run, state: Any, moved: list[Any], differ: list[bool]) -> None:
+    def _keep(
+        self, run: Run, state: Any, moved: list[Any], differ: list[bool], constants: list[Any]
+    ) -> None:
         """Keep in the net what a pass has changed; `moved` holds that of all members."""
+        for there, key, value in constants:
+            there[key] = value
         for (path, there, key, _), value, differs in zip(state, moved, differ, strict=True):
             if path is not None:
                 there[key] = value
@@ -927,26 +966,6 @@ class ModelEnsemble(nn.Module):
                 stored += (value - stored).mean(0)
             else:
                 stored.copy_(value[0])
-
-    def _keep_constants(
-        self, parts: dict[str, nn.Module], before: dict[str, dict[str, Any]]
-    ) -> None:
-        """Keep in the net what the model counts and switches."""
-        for path, one in parts.items():
-            was, there = before[path], vars(self._modules_of[path][1])
-            for key, value in _attributes(one).items():
-                if isinstance(value, CONSTANTS) and (key not in was or value != was[key]):
-                    there[key] = value
-
-    def _constants(self, path: str, there: nn.Module) -> dict[str, Any]:
-        """Return what a model may count and switch on a module, and its mode."""
-        if path in self._plan.layers:  # which has settings of its own
-            return {key: vars(there)[key] for key in ("training", "_is_full_backward_hook")}
-        return {
-            key: value
-            for key, value in vars(there).items()
-            if isinstance(value, CONSTANTS) and key not in OF_MODULES
-        }
 
     def _paths_that_draw(self) -> list[str]:
         return [*(p for p, one in self._layers.items() if hasattr(one, "noise")), *self._dropouts]
@@ -1024,23 +1043,15 @@ def _rebound(value: Any, twins: dict[int, Any]) -> Any:
     return type(value)(_rebound(part, twins) for part in value)
 
 
-def _attributes(module: nn.Module) -> dict[str, Any]:
-    """Return what is a module's own, and which tensors its lists and dicts hold."""
-    found = {
-        key: value
-        for key, value in vars(module).items()
-        if key not in OF_MODULES and key not in ("forward", "_flat_weights")
-    }
-    mutable = {key: value for key, value in found.items() if isinstance(value, (list, dict))}
-    return found | {f"ids {key}": _ids(value) for key, value in mutable.items()}
-
-
 def _ids(value: Any) -> tuple[int, ...]:
     """Tell apart the tensors that an attribute holds."""
     if isinstance(value, Tensor):
         return (id(value),)
-    parts = value.values() if isinstance(value, dict) else value
-    if all(isinstance(part, CONSTANTS) for part in parts):
+    if not isinstance(value, (list, tuple, dict)):
+        return ()
+    if all(
+        isinstance(x, CONSTANTS) for x in (value.values() if isinstance(value, dict) else value)
+    ):
         return ()
     try:
         return tuple(id(x) for _, x in named_tensors(value))
