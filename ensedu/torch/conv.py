@@ -79,7 +79,7 @@ class ConvLayer(WeightLayer):
         mode = "constant" if self.padding_mode == "zeros" else self.padding_mode
         return F.pad(x, self._both_sides(), mode=mode)
 
-    def modulated_convolution(
+    def modulated_product(
         self,
         x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
