@@ -97,7 +97,7 @@ MUTANTS = (
         "the gradient of a window takes one stride for both axes",
     ),
     Mutant(
-        "ensedu/numpy/pooling.py",
+        "ensedu/numpy/windows.py",
         "np.repeat(grad[..., None] / area, area, axis=-1)",
         "np.repeat(grad[..., None], area, axis=-1)",
         ("tests/numpy/test_gradients.py",),
@@ -133,7 +133,7 @@ MUTANTS = (
         "the gradient of the mixture is that of the mean",
     ),
     Mutant(
-        "ensedu/numpy/optimizers.py",
+        "ensedu/numpy/training.py",
         "unbiased_second = second / (1 - beta2**self._steps)",
         "unbiased_second = second / (1 - beta1**self._steps)",
         ("tests/numpy/test_optimizers.py",),

@@ -53,6 +53,13 @@ def test_one_version():
     assert citation["version"] == version
 
 
+def test_the_numpy_layers_are_as_long_as_the_readme_says():
+    known = re.search(r"These ([\d,]+) lines", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    files = (PACKAGE / "numpy").glob("*.py")
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    assert abs(lines / int(known.replace(",", "")) - 1) < 0.05
+
+
 def modules(*words):
     """Yield the path inside the package, and the syntax tree, of each module with such words."""
     for path in sorted(PACKAGE.rglob("*.py")):

@@ -10,7 +10,7 @@ from ensedu.numpy.activations import ReLU
 from ensedu.numpy.base import Layer
 from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.network import Sequential, Tile, layer_class
-from ensedu.numpy.pooling import Flatten, MaxPool2d
+from ensedu.numpy.windows import Flatten, MaxPool2d
 
 
 def lenet5(

@@ -37,7 +37,7 @@ class BatchEnsembleArrays(MemberLayer):
         fast_weights_(self.r, self.init, self.init_std)
         fast_weights_(self.s, self.init, self.init_std)
 
-    def forward(self, x: Float[Tensor, "*S_M B *example"]) -> Float[Tensor, "*S M B *output"]:
+    def forward(self, x: Float[Tensor, "*S_M_B_inputs"]) -> Float[Tensor, "*S_M_B_outputs"]:
         self._check_input(x, self.weight, self.ensemble_size)
         if self._has_samples(x):
             return self._samples_as_examples(x)

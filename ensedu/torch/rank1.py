@@ -79,8 +79,8 @@ class Rank1Arrays(MemberLayer, Distributions):
         return {"r": (*leading, self.inputs), "s": (*leading, self.outputs)}
 
     def forward(
-        self, x: Float[Tensor, "*S_M B *example"], noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "*S M B *output"]:
+        self, x: Float[Tensor, "*S_M_B_inputs"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S_M_B_outputs"]:
         # Weight (n, m), r (M, m), s (M, n), bias (M, n); per example r (M, B, m) and s (M, B, n).
         r, s = self._fast_weights_for(x, noise)
         if not self._has_samples(x):
