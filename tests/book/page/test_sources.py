@@ -74,7 +74,7 @@ def test_the_build_says_what_computes_tables():
     assert computed(["bayes", "zoo"]) == (
         f'<li>Table {table("bayes")}, computed by <a href="{where}/bayes.html#EXPERIMENT">'
         "this experiment</a>: <code>make results NAME=bayes</code></li>"
-        f"<li>Table {table('zoo')}, computed by a script: <code>make zoo</code></li>"
+        f"<li>Table {table('zoo')}, computed by a script: <code>make test-others</code></li>"
     )
     both = computed(["contest/gpa2", "contest/telco"])
     assert f"<li>Tables {table('contest/gpa2')}, {table('contest/telco')}, computed by" in both

@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 from scipy import special
 
-from ensedu.theory.ntk.gaussian import ACTIVATIONS
+from ensedu.theory.ntk import ACTIVATIONS
 
 VALUES = {
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),

@@ -5,7 +5,7 @@ import torch
 
 import ensedu.torch as et
 from ensedu.methods import METHODS
-from ensedu.torch.train.adversarial import Adversary
+from ensedu.torch.train.fitting import Adversary
 from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, network
 from tests.torch.train.tools import train
 

@@ -22,10 +22,14 @@ from torch import Tensor, nn
 
 import ensedu.theory.ntk
 from ensedu.common import checks
-from ensedu.theory.ntk.kernels import row_blocks
+from ensedu.theory.ntk import row_blocks
 from ensedu.torch.base import check_device, check_tensor
 
-__all__ = ["EmbeddedEnsemble", "Kernel", "tangent"]
+__all__ = [
+    "EmbeddedEnsemble",
+    "Kernel",
+    "tangent",
+]
 
 FUNCTIONS = {"relu": torch.relu, "erf": torch.erf, "tanh": torch.tanh}
 
