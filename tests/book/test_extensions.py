@@ -107,12 +107,6 @@ def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(built):
         assert words in said
 
 
-def test_other_admonitions_stay(built):
-    box = built[0]("lake").select_one("div.admonition.note")
-    assert [part.get_text() for part in box.select("p")] == ["A word", "Of warning."]
-    assert built[0]("lake").aside is None
-
-
 def test_a_page_with_claims_says_where_they_are_and_no_other_does(built):
     told, end, none = (
         built[0](name).select_one("p.ensedu-checked") for name in ("two-ponds", "lake", "other")
@@ -267,12 +261,3 @@ def test_what_is_read(html, counted):
 def test_minutes_are_rounded_up(words, figures, code, minutes):
     html = "<p>" + "word " * words + "</p>" + FIGURE.replace("One two", "") * figures
     assert read(html + "<pre>" + "x\n" * code + "</pre>").minutes == minutes
-
-
-def test_one_minute_is_one(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")  # as Sphinx finds what it imports
-    from book._ext.opening import TIME, tell_time
-
-    context = {"body": f"<p>{TIME} word</p>"}
-    tell_time(None, "page", "page.html", context, None)
-    assert BeautifulSoup(context["body"], "html.parser").span.get_text() == "1 minute"

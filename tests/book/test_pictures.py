@@ -8,13 +8,6 @@ from book._ext import pictures
 TITLE = "The Weights of Uncertainty"
 
 
-def test_the_same_pictures_each_time(tmp_path):
-    for name, draw in {"icon.png": pictures.icon, "card.png": lambda: pictures.card(TITLE)}.items():
-        draw().save(tmp_path / name)
-        draw().save(tmp_path / f"again-{name}")
-        assert (tmp_path / name).read_bytes() == (tmp_path / f"again-{name}").read_bytes()
-
-
 def test_icon_survives_16_pixels():
     icon = pictures.icon()
     small = icon.resize((16, 16), Image.Resampling.BOX)

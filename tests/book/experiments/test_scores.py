@@ -11,13 +11,12 @@ from scipy import stats
 from ensedu import uncertainty
 from ensedu.data import gap
 from ensedu.torch import mlp
-from workshop.experiments import averaging, dropout, table_one
+from workshop.experiments import averaging, table_one
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import bayesian_cnn_images as seen
 from workshop.experiments import digit_networks as networks
 from workshop.experiments import disentangling as parts
 from workshop.experiments import running_example as example
-from workshop.experiments import width as widths
 
 rng = np.random.default_rng(0)
 
@@ -106,32 +105,6 @@ def test_ratios_are_geometric_means_corrected_together():
     assert [row["adjusted"] for row in found["contrasts"]] == pytest.approx(adjusted.tolist())
 
 
-def test_passes_and_samples_are_averaged_in_groups():
-    members, labels = rng.dirichlet(np.ones(3), (64, 5)), rng.integers(3, size=5)
-    right = members[:, np.arange(5), labels]
-    found = dropout.nll_by_passes(members, labels)
-    for size, value in zip(dropout.PASSES, found, strict=True):
-        groups = right.reshape(-1, size, 5).mean(1)
-        assert value == pytest.approx(-np.log(groups).mean(), rel=1e-12)
-    wanted = -np.log(right[:4].reshape(2, 2, 5).mean(1)).mean()  # of five, one is left over
-    own = cnn.by_samples(members[:5], torch.from_numpy(labels), 2, cnn.nll)
-    assert own == pytest.approx(wanted)
-
-
-def test_a_setting_is_chosen_on_validation_alone():
-    tried = [[3.0, 1.0], [1.0, 2.0], [9.0, 0.0]], [[0.0], [1.0], [2.0]]
-    row = {"off": dict(zip(("validation", "nll"), tried, strict=True))}
-    assert dropout.chosen(row, "off") == 1
-    key = {"task": "digits", "method": "batch_ensemble", "width": 5}
-    nll = {0.02: [0.3, 0.3], 0.06: [0.2, 0.5], 0.18: [0.1, None]}  # None: training failed
-    rows = [
-        key | {"split": split, "lr": lr, "nll": [values[split], 1 - (values[split] or 0)]}
-        for lr, values in nll.items()
-        for split in (0, 1)
-    ]
-    assert widths.chosen(rows) == {"digits": {"batch_ensemble": {"5": [0, 1]}}}
-
-
 def test_digits_of_members_that_disagree():
     sure, torn = [0.95, 0.05] + [0.0] * 8, [0.05, 0.95] + [0.0] * 8
     found = networks.scores(np.array([[[sure, sure], [sure, torn]]]), np.array([0, 0]))  # one draw
@@ -156,10 +129,3 @@ def test_uncertainties_and_picks_of_images():
     both = np.array([[0.3, 0.0, 0.1, 0.15], [0.1, 0.0, 0.3, 0.01]])
     own = seen.Known(np.zeros((4, 28, 28)), both, np.zeros(4, bool))
     assert seen.doubtful_shares(own) == pytest.approx([0.25, 0.75])
-
-
-def test_published_figures_stand_beside_means_over_splits():
-    rows = [{"data": "boston", "contestant": "wide", "rmse": [i**2, i]} for i in range(7)]
-    own = np.arange(7) * (np.arange(7) + 1) / 2
-    wanted = own.mean(), np.sqrt(((own - own.mean()) ** 2).sum() / 6)
-    assert table_one.mean_of(rows, "boston", "wide", "rmse") == pytest.approx(wanted)

@@ -211,15 +211,6 @@ def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     assert {path.name for path in book.glob("*.svg")} == expected
 
 
-def test_only_a_single_switch_over_a_tall_figure_stays_in_sight(book):
-    def marked(high, **options):
-        shown = explore(lambda **_: Figure(figsize=(4, high)), alt="{k}", **options)
-        return root(shown).has_attr("data-tall")
-
-    assert marked(8.2, k=[1, 2])
-    assert not marked(7.8, k=[1, 2]) and not marked(8.2, k=[1, 2], other=[1, 2])
-
-
 def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_one_place(book):
     def axis(high, tops, **choices):
         def draw(k=1, **_):
@@ -240,26 +231,6 @@ def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_on
     assert not axis(8.2, {1: 0.8, 2: 0.9}, k=[1, 2]) and not axis(8.2, {1: 0, 2: 0}, k=[1, 2])
 
 
-def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
-    about = {2: (2, "short"), 3: (5, "shorter"), 50: (3, "the longest")}
-    shown = explore(
-        lambda k: Figure(figsize=(7, about[k][0])), alt=lambda k: about[k][1], k=list(about)
-    )
-    wide, tall, *narrow = data_of(shown)["sizes"][1]
-    style = f"--ensedu-wide: {wide} / {tall}; --ensedu-narrow: {narrow[0]} / {narrow[1]}"
-    assert root(shown).select_one(".ensedu-frame")["style"] == style
-    assert root(shown).select_one(".ensedu-said")["data-longest"] == "the longest"
-
-
-def test_a_figure_without_sliders_stands_still(book, monkeypatch):
-    still = explore(lambda: draw(3), alt="a network", name="fig-still")
-    assert not root(still).select("input, script, output")
-    assert len(list(book.iterdir())) == 4
-    monkeypatch.delenv("ENSEDU_BOOK")
-    bundle = still._repr_mimebundle_()
-    assert bundle == {"text/plain": "Explorer()", "image/png": plot.png(draw(3))}
-
-
 def test_what_knows_how_it_is_drawn_and_said():
     class Shown:
         choices: ClassVar = {"k": [2, 3]}
@@ -274,3 +245,14 @@ def test_what_knows_how_it_is_drawn_and_said():
     assert (repr(shown), shown.alt()) == ("Explorer(k=3 of [2, 3])", "3 outputs")
     assert explore(Shown(), alt="some", k=[5]).choices == {"k": [5]}
     assert explore(Shown(), alt="some", k=[5]).alt() == "some"
+
+
+def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
+    about = {2: (2, "short"), 3: (5, "shorter"), 50: (3, "the longest")}
+    shown = explore(
+        lambda k: Figure(figsize=(7, about[k][0])), alt=lambda k: about[k][1], k=list(about)
+    )
+    wide, tall, *narrow = data_of(shown)["sizes"][1]
+    style = f"--ensedu-wide: {wide} / {tall}; --ensedu-narrow: {narrow[0]} / {narrow[1]}"
+    assert root(shown).select_one(".ensedu-frame")["style"] == style
+    assert root(shown).select_one(".ensedu-said")["data-longest"] == "the longest"

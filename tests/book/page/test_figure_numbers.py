@@ -4,13 +4,11 @@ import csv
 import io
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
 
@@ -172,12 +170,3 @@ def test_a_large_table_has_one_setting_alone(monkeypatch):
     # One that stands still has all of its numbers.
     text, part = table([({}, curve(7000))], 0)
     assert len(text.splitlines()) == 7001 and part == ""
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_figures_of_the_package_name_their_series(narrow):
-    with plot.style.rendering(plot.Look(narrow)):
-        effects = plot.effects({"NLL": {"rank1": (-3, -2, -1), "single": (1, 2, 3)}})
-    found = [(one.panel, one.name, one.points["x"].tolist()) for one in numbers(effects)]
-    assert ("NLL", "rank-1 BNN, interval", [-3, -1]) in found
-    assert ("NLL", "single network, mean", [2]) in found

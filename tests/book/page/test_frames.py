@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from workshop import plot
 from workshop.page import frames as frames_module
-from workshop.page.frames import Frames, check_letters, ranges, stored
+from workshop.page.frames import Frames, check_letters, ranges
 from workshop.plot.style import LOOKS
 
 
@@ -20,14 +20,6 @@ def drawing(size=12.0, words="a word", limit=3):
     axes.set(xlim=(0, limit), ylim=(0, 1))
     figure.text(0.1, 0.5, words, size=size)
     return figure
-
-
-def test_each_frame_is_a_file_a_look_named_by_what_is_in_it(tmp_path):
-    frames = Frames([drawing, lambda: drawing(limit=5)], tmp_path / "new")
-    assert len(list((tmp_path / "new").glob("*.svg"))) == 2 * 4
-    assert Frames([drawing, lambda: drawing(limit=5)], tmp_path).key == frames.key
-    assert Frames([drawing], tmp_path).key != frames.key
-    assert len(frames.sizes()) == 2
 
 
 def test_frames_stand_together_in_a_script_a_look(tmp_path):
@@ -64,23 +56,6 @@ def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="or less together, in the wide-light look they have"):
         frames.check_weight(2)
     frames.check_weight(0)
-
-
-def test_a_stored_figure_says_how_large_it_is():
-    data, about = stored(Figure(figsize=(3, 2)), "words")
-    assert data["image/png"].startswith("iVBOR")
-    assert about == {"image/png": {"width": 300, "height": 200, "alt": "words"}}
-
-
-def test_small_letters_are_refused_and_hidden_ones_are_not():
-    look = plot.Look(narrow=True)
-    with plot.rendering(look):
-        check_letters(drawing(), look)
-        hidden = drawing(2.0)
-        hidden.texts[0].set_visible(False)
-        check_letters(hidden, look)
-        with pytest.raises(ValueError, match=r"letters of 11 pixels .* in 'a word'"):
-            check_letters(drawing(2.0), look)
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,14 @@ from ensedu import counting
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from tests.book.page.states import SIX, arrays_of, small
-from workshop import plot
 from workshop.page.live import (
     live,
     reference_band,
-    shared_numbers,
     toys,
     trainer_picture,
     trainer_scripts,
     trainer_state,
 )
-from workshop.page.scripts import HERE
 
 
 def test_the_state_has_what_the_page_needs():
@@ -115,14 +112,6 @@ def test_a_band_belongs_to_one_model_of_one_set_of_points():
     assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
 
 
-def test_scripts_have_words_for_all_that_a_band_belongs_to():
-    text = (HERE / "live/behind.js").read_text(encoding="utf-8")
-    words = text.partition("const OWNERS = {")[2].partition("\n};")[0]
-    assert [line.split(":")[0].strip() for line in words.strip().split("\n")] == [
-        *reference_band.MODEL
-    ]
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("name", toys.TOYS)
 def test_presets_follow_their_curve_or_their_classes(name):
@@ -181,27 +170,6 @@ def test_every_setting_has_a_field_and_its_default():
     parameters = inspect.signature(live).parameters
     own = {name: parameters[name].default for name in defaults if name != "ensemble_size"}
     assert own | {"ensemble_size": 4} == defaults
-
-
-def test_scripts_are_told_toy_sets_without_their_functions_and_all_numbers():
-    for name, toy in toys.TOYS.items():
-        told = TOLD["TOY_SETS"][name]
-        assert (told["task"], told["number"], told["noise"]) == (toy.task, toy.number, toy.noise)
-        assert ("regions" in told, "classes" in told) == (toy.truth is not None, toy.truth is None)
-    told = TOLD["TRAINING"]
-    x, number = told["view"]["x"], told["grid_points"]
-    np.testing.assert_array_equal(shared_numbers.GRID, np.linspace(-x, x, number))
-    assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
-    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
-    assert (told["rest"], told["most_points"], told["furthest"]) == (3000, 500, 100)
-
-
-def test_every_method_has_its_label_and_its_color_in_both_themes():
-    house = TOLD["HOUSE"]
-    assert house["labels"] == {key: row.label for key, row in METHODS.items()}
-    for theme in ("light", "dark"):
-        assert house[theme]["colors"].keys() == plot.PALETTE.keys()
-        assert len(house[theme]["heat"]) == 33
 
 
 def sent_by_the_page(w, arrays, steps=17):

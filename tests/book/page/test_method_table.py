@@ -13,16 +13,6 @@ def test_methods_come_in_their_order_with_their_names():
     ]
 
 
-def test_other_names_stay_where_they_are():
-    rows = {"rank1": {"a": 3}, "mine": {"a": 2}, "single": {"a": 1}}
-    assert repr(table(rows)).splitlines() == [
-        "                a",
-        "rank-1 BNN      3",
-        "mine            2",
-        "single network  1",
-    ]
-
-
 def test_decisive_cell_caption_and_corner():
     found = totals(
         "single",
@@ -78,9 +68,3 @@ def test_a_word_may_have_what_explains_it_beside_it():
     ]  # fmt: skip
     (words, _), _ = (row("td") for row in parsed(table(rows)).tbody("tr"))
     assert words.find(class_="ensedu-aside").get_text() == "[−2, −1]"
-
-
-def test_several_cells_decide():
-    rows = {"a": {"x": 1, "y": 2}, "b": {"x": 33, "y": 4}}
-    found = table(rows, decisive=[("a", "x"), ("b", "y")])
-    assert repr(found).splitlines() == ["      x    y", "a   1 ←  2", "b  33    4 ←"]

@@ -91,31 +91,12 @@ def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
     assert "const own = 1; // the same" in body and "One." not in body
 
 
-def test_without_a_worker_there_is_no_engine(tmp_path, monkeypatch):
-    (tmp_path / "alone.js").write_text("export const begin = () => {};\n")
-    monkeypatch.setattr(scripts, "HERE", tmp_path)
-    assert "ENGINE" not in Bundle("alone", ("alone",), dict).classic()
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_arrays_add_up_to_the_count_of_a_layer(method):
     sizes = {"m": 5, "n": 7, "M": 3}
     row = json.loads(json.dumps(method_row(METHODS[method])))
     total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
     assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
-
-
-def test_members_products_draws_and_dropped_units():
-    found = {
-        what: {method for method, row in METHODS.items() if method_row(row)[what]}
-        for what in ("members", "modulated", "stochastic", "drops_units")
-    }
-    assert found == {
-        "members": {"deep_ensemble", "batch_ensemble", "rank1", "last_layer"},
-        "modulated": {"batch_ensemble", "rank1"},
-        "stochastic": {"rank1", "mean_field", "mc_dropout"},
-        "drops_units": {"mc_dropout"},
-    }
 
 
 def test_the_first_numbers_are_known():

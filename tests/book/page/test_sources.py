@@ -7,7 +7,7 @@ from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import LOCATIONS
 from workshop.figures import best, choosing
-from workshop.page.sources import Code, checked_tables, code_of_draw, menu, text
+from workshop.page.sources import Code, code_of_draw, menu
 
 TEXT = """VALUE = 3
 OTHER: int = 5
@@ -79,15 +79,3 @@ def test_the_build_says_what_computes_tables():
     assert f"<li>Tables {table('contest/gpa2')}, {table('contest/telco')}, computed by" in both
     assert both.count("<li>") == 1 and f"{where}/contest.html#TABLES" in both
     assert "<code>make results NAME=…</code>" in both
-
-
-def test_in_words_it_says_the_same():
-    both = text(("bayes", "zoo"), Code("ensedu.a.b", "C.d"))
-    assert both == "drawing code: ensedu.a.b.C.d · tables: bayes, zoo"
-    assert text((), None) == ""
-
-
-def test_tables_are_named_once():
-    assert checked_tables(["zoo", "bayes", "zoo"]) == ("zoo", "bayes")
-    assert checked_tables("contest/gpa2") == ("contest/gpa2",)
-    assert checked_tables(()) == ()

@@ -117,14 +117,6 @@ def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("given", [{"method": "single"}, {"other": {"method": "mean_field"}}])
-def test_a_band_behind_any_networks_can_be_read(given):
-    w = small(behind=BEHIND, **given)
-    seen = trainer_picture.TrainerPicture(w._now, behind=w._behind)
-    assert isinstance(seen.readable(), plot.Figure)
-
-
-@pytest.mark.large
 @pytest.mark.parametrize("given", [
     {"points": []},
     {"points": [[0, 0]]},

@@ -169,12 +169,6 @@ def test_a_figure_is_drawn_once_a_width_and_once_more_for_a_color_map(draw, time
             assert times == 2 or all(end in svg for end in ends)
 
 
-def test_looks_have_names_and_widths():
-    assert [(one.name, one.width) for one in LOOKS] == [
-        ("wide-light", 7.2), ("wide-dark", 7.2), ("narrow-light", 4.0), ("narrow-dark", 4.0),
-    ]  # fmt: skip
-
-
 def test_in_the_dark_black_has_a_color_and_an_id_that_looks_like_one_stays():
     color = PALETTE["single"]
     svg = f'<svg width="1"><use href="{color}" style="fill: {color}"/><a id="x: {color}y"/></svg>'

