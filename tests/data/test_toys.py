@@ -1,4 +1,4 @@
-"""Toy curves against their formulas, their noise against its size; the regret of a bandit by hand."""
+"""Toy curves against their formulas, their noise against its size; a bandit's regret by hand."""
 
 import math
 import pickle

@@ -139,6 +139,8 @@ def test_every_control_has_a_name_and_a_value(sheet):
         if control.get("type") == "range":
             assert control["aria-valuetext"] == label.output.text == "0"
             assert root.find(id=control["list"]).name == "datalist"
+        if control.name == "select":
+            assert [one.text for one in control.select("[selected]")] == ["3"]
         if control.get("type") == "radio":
             assert control.find_parent(attrs={"role": "radiogroup"})["aria-label"] == "k"
     for group in root.select("[role=group], [role=radiogroup]"):
