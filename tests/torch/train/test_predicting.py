@@ -176,7 +176,7 @@ def test_bad_calls_are_named():
 
 
 class Several(nn.Module):
-    """Takes two inputs and a number, and returns a tensor, a tuple and a constant."""
+    """Takes two inputs and a number, and returns two tensors, a tuple and a constant."""
 
     def __init__(self):
         super().__init__()
@@ -184,11 +184,12 @@ class Several(nn.Module):
 
     def forward(self, x, scale, flag=True):
         hidden = self.net(x * scale).relu()
-        return {"y": self.head(hidden), "parts": (hidden, hidden[:, 0]), "flag": flag}
+        parts = hidden, hidden[:, 0]
+        return {"y": self.head(hidden), "sum": hidden.sum(1), "parts": parts, "flag": flag}
 
 
 def flat(outputs):
-    return [outputs["y"], *outputs["parts"]]
+    return [outputs["y"], outputs["sum"], *outputs["parts"]]
 
 
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1", "mean_field"])
