@@ -1,7 +1,6 @@
 """Break the modules that changed in every way that cosmic-ray knows; show what no test notices.
 
-    python scripts/mutants.py --base main
-    python scripts/mutants.py ensedu/priors.py
+    python scripts/mutants.py [--base COMMIT] [ensedu/priors.py …]
 
 In a copy of the tracked files, one operator or number of a module is another one at a time, and the
 tests of its place in the tree run up to the first that fails, then the laws in `tests/test_*.py`.
