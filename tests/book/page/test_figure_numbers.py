@@ -29,27 +29,27 @@ SIZES = st.integers(1, 13)
 SEEDS = st.integers(0, 999)
 
 
-@given(SIZES, SEEDS)
-def test_lines_and_dots_come_back(length, seed):
+DRAWN = {
+    "loss": lambda axes, x, y: axes.plot(x, y, label="loss"),
+    "line 1": lambda axes, x, y: axes.plot(x, y),
+    "dots 1": lambda axes, x, y: axes.plot(x, y, "o"),
+}
+
+
+@given(SIZES, SEEDS, st.sampled_from([*DRAWN]))
+def test_lines_and_dots_come_back(length, seed, name):
     x, y = np.random.default_rng(seed).standard_normal((2, length))
-    for draw, name in (
-        (lambda axes: axes.plot(x, y, label="loss"), "loss"),
-        (lambda axes: axes.plot(x, y), "line 1"),
-        (lambda axes: axes.plot(x, y, "o"), "dots 1"),
-    ):
-        axes = axes_of()
-        draw(axes)
-        assert only(axes) == (name, {"x": x.tolist(), "y": y.tolist()})
+    axes = axes_of()
+    DRAWN[name](axes, x, y)
+    assert only(axes) == (name, {"x": x.tolist(), "y": y.tolist()})
 
 
-@given(SIZES, SEEDS)
-def test_intervals_come_back(length, seed):
+@given(SIZES, SEEDS, st.sampled_from([("vlines", "x"), ("hlines", "y")]))
+def test_intervals_come_back(length, seed, kind):
     at, low, high = np.random.default_rng(seed).standard_normal((3, length))
-    for method, axis in (("vlines", "x"), ("hlines", "y")):
-        axes = axes_of()
-        getattr(axes, method)(at, low, high, label="95%")
-        expected = {axis: at.tolist(), "low": low.tolist(), "high": high.tolist()}
-        assert only(axes) == ("95%", expected)
+    (method, axis), axes = kind, axes_of()
+    getattr(axes, method)(at, low, high, label="95%")
+    assert only(axes) == ("95%", {axis: at.tolist(), "low": low.tolist(), "high": high.tolist()})
 
 
 @given(SIZES, SEEDS)
@@ -83,24 +83,24 @@ def test_a_slanted_line_has_both_its_points_and_a_band_each_of_its_pieces():
     assert only(axes)[1] == {"x": at, "low": at, "high": [7 + k for k in at]}
 
 
-@given(SIZES, SIZES, SEEDS)
-def test_cells_have_column_and_row_wherever_they_are_drawn(m, n, seed):
-    values = np.random.default_rng(seed).standard_normal((m, n))
+CELLS = [
+    lambda axes, values: axes.imshow(values, aspect="auto"),
+    lambda axes, values: axes.imshow(values, aspect="auto", extent=(3, 4, 9, 8)),
+    lambda axes, values: axes.pcolormesh(values),
+]
+
+
+@given(SIZES, SIZES, SEEDS, st.sampled_from(CELLS), st.booleans())
+def test_cells_have_column_and_row_wherever_they_are_drawn(m, n, seed, draw, off):
+    values, axes = np.random.default_rng(seed).standard_normal((m, n)), axes_of()
+    draw(axes, values)
+    if off:
+        axes.plot([1, 2], [3, 4])
+        axes.axis("off")
+    points = only(axes)[1]
+    assert list(points) == ["x", "y", "value"]
     expected = [[j + 1, i + 1, values[i, j]] for i in range(m) for j in range(n)]
-    for draw in (
-        lambda axes: axes.imshow(values, aspect="auto"),
-        lambda axes: axes.imshow(values, aspect="auto", extent=(3, 4, 9, 8)),
-        lambda axes: axes.pcolormesh(values),
-    ):
-        for off in (False, True):
-            axes = axes_of()
-            draw(axes)
-            if off:
-                axes.plot([1, 2], [3, 4])
-                axes.axis("off")
-            points = only(axes)[1]
-            assert list(points) == ["x", "y", "value"]
-            assert [[*one] for one in zip(*points.values(), strict=True)] == expected
+    assert [[*one] for one in zip(*points.values(), strict=True)] == expected
 
 
 def test_decoration_pictures_and_what_is_not_finite_are_left_out():

@@ -13,7 +13,7 @@ from workshop import plot
 from workshop.page.digit import START, DrawDigit
 from workshop.page.explore import explore
 from workshop.page.frames import FRAMES, embedded
-from workshop.page.live import live, trainer_state
+from workshop.page.live import live, trainer_picture, trainer_state
 from workshop.page.playground import layer_picture, layer_state, playground
 
 HOSTILE = "\"><script>alert(1)</script><i title='a'>&amp;"
@@ -221,6 +221,7 @@ def test_a_page_of_two_networks_or_own_arrays_is_that_of_the_widget(monkeypatch,
     {"small", "full"}), (BEHIND, {"small", "full", "behind"}),
 ], ids=["all", "distributions", "small", "behind"])  # fmt: skip
 def test_a_trainer_says_what_it_shows(given, flags, monkeypatch, tmp_path):
+    monkeypatch.setattr(trainer_picture, "REST", 7)
     widget = small(**given)
     assert widget._distributions == ("distributions" in flags)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))

@@ -366,10 +366,11 @@ FINE = np.linspace(-4.6, 4.6, 47)
 BEHIND = {"x": FINE, "mean": np.sin(FINE), "std": 0 * FINE + 0.4, "label": "NUTS"}
 
 
-def test_a_still_has_the_band_behind_while_it_belongs_there():
+def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
+    monkeypatch.setattr(trainer_picture, "REST", 700)
     w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
     shown = trainer_picture.TrainerPicture(w._now, behind=w._behind)
-    assert "3000 steps" in shown.alt() and shown.alt().endswith("Behind them is the band of NUTS.")
+    assert "700 steps" in shown.alt() and shown.alt().endswith("Behind them is the band of NUTS.")
     (axes,) = shown.readable().axes
     assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
     # Behind: NUTS is drawn first. The other band is that of curves, without the noise.

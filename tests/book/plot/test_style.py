@@ -2,8 +2,6 @@
 
 import itertools
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -197,11 +195,3 @@ def test_figures_are_written_in_the_packages_own_letters():
             found = findfont(FontProperties(weight=weight, style=slant))
         assert Path(found) == FOLDER / f"Roboto-{file}.ttf"
         assert set(map(ord, needed)) <= set(FT2Font(found).get_charmap())
-
-
-def test_the_script_makes_the_letters_again(tmp_path):
-    script = Path(__file__).parents[3] / "scripts/fonts.py"
-    subprocess.run([sys.executable, script, tmp_path], check=True)
-    made = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-    assert made == {file.name: file.read_bytes() for file in FOLDER.glob("*.ttf")}
-    assert len(made) == 4
