@@ -10,7 +10,6 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.utils import new_document
-from PIL import Image
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
@@ -222,15 +221,6 @@ def test_an_address_that_no_button_could_open(address):
         launch.theme_options(address, "")
 
 
-def test_binder_installs_what_the_book_pins():
-    lines = (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert {"--constraint ../requirements/book.txt", ".[torch]", "./book"} < {*lines}
-    pins = (ROOT / "requirements/book.txt").read_text(encoding="utf-8")
-    for line in lines:
-        if re.match(r"[a-z]", line):
-            assert re.search(rf"^{line}==", pins, flags=re.MULTILINE), line
-
-
 FIGURE = (
     '<figure><div class="ensedu-explorer">no words</div><figcaption>One two</figcaption></figure>'
 )
@@ -358,25 +348,6 @@ def test_words_can_be_read_and_colors_be_seen(theme):
         for ground in GROUNDS[theme]:
             assert contrast(color, ground) >= (4.5 if name in ("ink", "muted") else 2.5), name
         assert contrast(color, GROUNDS[theme][0]) >= 3, name
-
-
-TITLE = "The Weights of Uncertainty"
-
-
-def test_icon_survives_16_pixels():
-    icon = pictures.icon()
-    small = icon.resize((16, 16), Image.Resampling.BOX)
-    assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
-    assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing
-
-
-def test_card_has_the_size_that_sites_ask_for():
-    card = pictures.card(TITLE)
-    assert card.size == (1200, 630)
-    assert card.mode == "RGB"
-    # A margin on every side: nothing is cut off.
-    for box in [(0, 0, 1200, 40), (0, 590, 1200, 630), (0, 0, 40, 630), (1160, 0, 1200, 630)]:
-        assert [color for _, color in card.crop(box).getcolors()] == [(255, 255, 255)]
 
 
 def test_description_is_the_first_paragraph_of_the_text():

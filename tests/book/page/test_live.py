@@ -22,28 +22,6 @@ from workshop.page.live import (
 )
 
 
-def test_the_state_has_what_the_page_needs():
-    state = trainer_state.checked(
-        {
-            **trainer_state.DEFAULTS, "data": None, "points": None, "method": "rank1",
-            "start": None, "noise": None, "ensemble_size": None, "other": {"method": "single"},
-        }
-    )  # fmt: skip
-    assert state.pop("points") == toys.points("gap").tolist()
-    assert state == {
-        "task": "regression", "data": "gap", "noise": 0.1, "seed": 0, "method": "rank1",
-        "ensemble_size": 4, "start": "normal-0.1", "loss": "mean", "kl_weight": 1.0, "width": 50,
-        "hidden_layers": 2, "activation": "relu", "head": "mean", "lr": 0.01,
-        "weight_decay": 0.0, "prior_scale": 1.0, "p": 0.05, "axes": None,
-        "parametrization": "standard", "initial_std": 0.01,
-        "other": {
-            "method": "single", "ensemble_size": 1, "start": "different", "loss": "mean",
-            "kl_weight": 1.0,
-        },
-    }  # fmt: skip
-    json.dumps(state)
-
-
 def test_points_beside_a_preset_keep_its_curve_and_its_noise():
     w = live(data="wave", points=[[0.1234, 1], [2, -1]])
     assert w.points.tolist() == [[0.123, 1], [2, -1]]

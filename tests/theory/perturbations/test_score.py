@@ -149,6 +149,8 @@ def test_scores_of_other_losses_and_without_bias():
     draws = score.weight + rng.multivariate_normal(np.zeros(m * n), C, 40).reshape(-1, m, n)
     exact = first_order(H, spread(draws))
     np.testing.assert_allclose(spread(score(draws)), exact, atol=1e-12)
+    way = (draws[1] - draws[0]).ravel()
+    np.testing.assert_allclose(spread(draws[:2]), np.outer(way, way) / 2, atol=1e-12)
 
 
 def test_the_hessian_is_that_of_autograd():
