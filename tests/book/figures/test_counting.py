@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu import numpy as en
@@ -190,17 +189,3 @@ def test_operations_are_multiples_of_those_of_one_network():
     for method in ("mean_field", "mc_dropout"):
         assert times(method, 4, backward=True) == times(method, 8, backward=True) < 2
         assert 4 < times(method, 4, backward=False) < times(method, 8, backward=False)
-
-
-def test_the_cheat_sheet_has_its_symbols_drawn_and_is_told_if_they_are_not_there():
-    boxes = BeautifulSoup(cheat_sheet.drawn("rank1"), "html.parser").find_all("i")
-    assert [(one.get_text(), one.get("class")) for one in boxes] == [
-        ("W", ["shared", "square"]), ("∘", None), ("ri", ["random", "high"]),
-        ("siT", ["random", "wide"]),
-    ]  # fmt: skip
-    rows = {method: {"member i": cheat_sheet.made(method)} for method in METHODS}
-    rows = {method: row | {"to train": 1.0, "to predict": 2.5} for method, row in rows.items()}
-    assert all(cheat_sheet.drawn(method) in cheat_sheet.sheet(rows).html() for method in METHODS)
-    rows["deep_ensemble"]["member i"] = "W"
-    with pytest.raises(ValueError, match="'Wᵢ' once for 'deep_ensemble'"):
-        cheat_sheet.sheet(rows).html()

