@@ -487,22 +487,6 @@ def test_both_sides_of_a_comparison_learn_at_the_same_pace_each_as_if_alone(live
 # What is said.
 
 
-def test_pictures_follow_the_width_and_the_theme(live):
-    page = live()
-    ground = """(width) => {
-      const canvas = root().querySelector("canvas");
-      const pen = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-      pen.drawImage(canvas, 0, 0);
-      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
-      return canvas.width === Math.round(canvas.getBoundingClientRect().width) && data.join();
-    }"""
-    light = page.wait_for_function(ground).json_value()
-    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
-    page.wait_for_function(f"(light) => ({ground})() !== light", arg=light)
-    page.set_viewport_size(PHONE)
-    page.wait_for_function(ground)
-
-
 # Experiments.
 
 
