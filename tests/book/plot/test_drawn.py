@@ -193,6 +193,7 @@ EXTREMES = {
     "long titles": lambda: matrices(11, 5, 5, titles=[f"{LONG} {i}" for i in range(11)]),
     "large numbers modulated": lambda: modulation(2, 2, 3, 1e90),
     "the deepest network": lambda: plot.network([784, *[50] * 9, 1]),
+    "the widest network": lambda: plot.network([10**12, 10**12]),
     "panels": shared_panels,
 }
 
