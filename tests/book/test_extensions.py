@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.utils import new_document
+from PIL import Image
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
@@ -363,3 +364,10 @@ def test_description_is_the_first_paragraph_of_the_text():
 def test_tags_are_escaped():
     tags = pictures.metatags({"og:title": 'a "b" <c>', "description": ""})
     assert tags == '<meta property="og:title" content="a &quot;b&quot; &lt;c&gt;" />\n'
+
+
+def test_icon_survives_16_pixels():
+    icon = pictures.icon()
+    small = icon.resize((16, 16), Image.Resampling.BOX)
+    assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
+    assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing
