@@ -137,7 +137,8 @@ def test_a_page_says_what_is_claimed_and_a_wrong_number_or_table_is_noticed(tabl
     for value in ((0.4, 6), (0.41, 7), 0.416, (), False):
         with pytest.raises(AssertionError, match="41%"):
             claiming.Claim("in 41% of the six", lambda value=value: value, ()).holds()
-    for fragment, words in (("1.7 m", "does not say"), ("is", "places"), ("1 " * 9, "8 words")):
+    wrong = {"1.7 m": "not say", "0 times": "not say", "is": "places", "1 " * 9: "8 words"}
+    for fragment, words in wrong.items():
         with pytest.raises(AssertionError, match=words):
             place(fragment, page)
     for change in (
