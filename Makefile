@@ -67,8 +67,8 @@ test-typed: $(READY) ## Run the unit tests with the shapes in annotations checke
 test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
 
-mutants: $(READY) ## Break lines one by one: each time a test must fail (ONLY=torch/members for some)
-	$(PY) -m scripts.mutants --only '$(ONLY)'
+mutants: $(READY) ## Break the modules that changed since BASE, or FILES; list what no test notices
+	$(PY) scripts/mutants.py $(FILES) $(if $(BASE),--base $(BASE))
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
 	ATEN_CPU_CAPABILITY=default $(NBVAL)

@@ -45,11 +45,12 @@ DIGITS = (64, 64, 64, 10)
 TARGETED = ("limit", "ensedu", "tabm")
 
 
-def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",)):
+def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",), device="cpu", **factory):
     """Time contestants at one size: {name: bytes, and times and ratios by kind of pass}."""
+    factory |= {"device": device}
     runs, entry = {}, {}
     for name, contestant in built.items():
-        inputs, slopes = contestant.batch(M, B, m, m)
+        inputs, slopes = contestant.batch(M, B, m, m, **factory)
         runs[name] = contestant.passes(inputs, slopes)
         parameters = list(contestant.layer.parameters())
         entry[name] = {
@@ -62,11 +63,11 @@ def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",)):
             )
         if "peak" in weigh:
             entry[name]["peak_bytes"] = measure.peak_bytes(
-                runs[name]["forward+backward"], lambda c=contestant, x=inputs: c.forget(x)
+                runs[name]["forward+backward"], device, lambda c=contestant, x=inputs: c.forget(x)
             )
     for kind in kinds:
         passes = {name: run[kind] for name, run in runs.items()}
-        found = measure.compare(passes, "limit", seconds=seconds)
+        found = measure.compare(passes, "limit", seconds=seconds, device=device)
         for name, times in found.items():
             entry[name][kind] = times
     return entry

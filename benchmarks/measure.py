@@ -8,30 +8,40 @@ import time
 import torch
 
 
-def seconds_of(run, repeats=1):
-    """Return the mean seconds of some runs in a row."""
+def seconds_of(run, repeats=1, device="cpu"):
+    """Return the mean seconds of some runs in a row, on a GPU by its own clock."""
+    if device == "cuda":
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        for _ in range(repeats):
+            run()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / 1e3 / repeats
     began = time.perf_counter()
     for _ in range(repeats):
         run()
     return (time.perf_counter() - began) / repeats
 
 
-def side_by_side(runs, *, seconds, least_rounds=5):
+def side_by_side(runs, *, seconds, least_rounds=5, device="cpu"):
     """Return the seconds of each run by name, round by round: {name: [seconds, ...]}.
 
     Each round runs all in another order, so that what the machine does meanwhile, and what the run
     before left in the caches, falls on all alike. A short run is repeated, and the mean counts.
     """
     names, order = list(runs), random.Random(0)
+    enough = 2e-3 if device == "cuda" else 5e-4
     repeats = {}
     for name in names:
-        runs[name]()
-        repeats[name] = max(1, round(5e-4 / seconds_of(runs[name])))
+        for _ in range(3 if device == "cuda" else 1):
+            runs[name]()
+        repeats[name] = max(1, round(enough / seconds_of(runs[name], device=device)))
     times = {name: [] for name in names}
     end, turn = time.perf_counter() + seconds, 0
     while time.perf_counter() < end or turn < least_rounds:
         for name in order.sample(names, len(names)):
-            times[name].append(seconds_of(runs[name], repeats[name]))
+            times[name].append(seconds_of(runs[name], repeats[name], device))
         turn += 1
     return times
 
@@ -74,13 +84,20 @@ def saved_bytes(forward, *known):
     return sum(storage.nbytes() for storage in found.values())
 
 
-def peak_bytes(run, forget=lambda: None):
+def peak_bytes(run, device="cpu", forget=lambda: None):
     """Return by how much memory in use rises at most while `run` runs.
 
     A first run makes what is made once; `forget` drops what it left.
     """
     run()
     forget()
+    if device == "cuda":
+        torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        run()
+        torch.cuda.synchronize()
+        return torch.cuda.max_memory_allocated() - before
     with torch.profiler.profile(profile_memory=True) as profile:
         run()
     events = [e for e in profile.profiler.kineto_results.events() if e.name() == "[memory]"]

@@ -2,11 +2,15 @@
 
 import copy
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks import measure, scaling, targets, whole
+from benchmarks import gpu, measure, scaling, targets, whole
 from ensedu.torch import ensemble
 
 
@@ -72,6 +76,35 @@ def test_a_target_is_the_median_or_the_overlap_of_quartiles(ours, theirs, missed
     assert targets.main([str(tmp_path / "speed.json")]) == 0
     assert targets.main([str(tmp_path / "speed.json"), "--strict"]) == (missed > 0)
     assert f"{8 - missed} of 8 targets met" in capsys.readouterr().out
+
+
+def row(B, chosen, ratio):
+    """A size at which fold over scale is `ratio`; B (m + n) = c m n at c = B / 8."""
+    forward = {"chosen": chosen, "fold over scale": [0, ratio, 9]}
+    return {"m": 16, "n": 16, "B": B, "forward": forward}
+
+
+def test_the_best_constant_of_the_rule_loses_least():
+    found = [(8, "scale", 1.5), (16, "scale", 1.2), (32, "scale", 0.5), (64, "fold", 0.8)]
+    rows = [row(*cell) for cell in found]
+    found = gpu.judged(rows, "forward")
+    assert found["cells"] == 4 and found["faster chosen"] == 3
+    assert found["time lost"] == pytest.approx(2 ** (1 / 4) - 1)
+    assert 16 / 8 < found["best c"] < 32 / 8
+    assert found["faster chosen with best c"] == 4 and found["time lost with best c"] == 0
+    assert gpu.judged(rows, "first layer") is None
+    assert gpu.judged([], "forward") is None
+
+
+def test_the_layers_import_with_the_stand_in_for_jaxtyping():
+    root = Path(__file__).parents[1]
+    folder = root / "benchmarks" / "stand_in"
+    code = (
+        "import jaxtyping, ensedu.torch; import workshop.running.machine; print(jaxtyping.__file__)"
+    )
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])}
+    ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
 
 
 def test_of_a_deep_ensemble_each_process_trains_its_part_of_the_members():

@@ -25,7 +25,6 @@ from workshop.figures.learning import images_out, mixes, next_task, uncertainty
 from workshop.figures.learning import mc_dropout as dropout
 from workshop.figures.learning import more_from_one_network as one_run
 from workshop.figures.learning import pruning_and_mushrooms as pruning
-from workshop.figures.learning import rank_1_bnn as rank1
 from workshop.figures.learning import shootout as best
 from workshop.page.frames import ranges
 from workshop.plot.style import PAGE
@@ -82,7 +81,6 @@ SCORES = {
     "SWAG": [3.0, 3.01, 3.04], "five networks": [2.999, 2.98, 2.97],
 }  # fmt: skip
 RUNS = {"NLL": {name: dict(zip(RATES, own, strict=True)) for name, own in SCORES.items()}}
-S, FALLING = (1, 2, 4, 8), 0.15 + 0.1 / np.array([1, 2, 4, 8])
 INSIDE = (-1 < X) & (X < 1.5)
 DROPPED = {
     "dropout in 1 layer": ("mc_dropout", np.where(INSIDE, 0.04, 0.1)),
@@ -118,10 +116,6 @@ EFFECTS = {
     for name, mean in (("KL weight 10", -2.0), ("12,000 steps", -0.34), ("initial σ 1", 0.96))
 }
 SETTINGS = bbb.Settings(EFFECTS, [*EFFECTS][1:], 0.1)
-PATHS = {
-    "normal": rank1.Path([0.49, 0.3, 0.01], [1.4, 0.2, 0.05]),
-    "Cauchy": rank1.Path([0.49, 0.48, 0.4], [2, 0.3, 0.04]),
-}
 PIXELS = RNG.random((40, 28, 28))
 TORN = np.eye(10)[[2, 8] * 8]
 IMAGES = cnn.Images(
@@ -135,7 +129,6 @@ WHOLE = np.linspace(0.1, 0.6, 40)
 EPISTEMIC = WHOLE * (0.3 + 0.1 * np.sin(np.arange(40)))
 KNOWN = Known(PIXELS, np.stack([WHOLE - EPISTEMIC, EPISTEMIC]), np.zeros(40, bool))
 SHARE = (EPISTEMIC / WHOLE)[WHOLE > 0.2].mean()
-SIGMAS = np.array([[0.01, 0.015, 0.02]] * 5)
 TRUTH = np.full((20, 20), 100.0)
 MADE = TRUTH + np.eye(20)
 MADE[:2] = 104
@@ -183,16 +176,9 @@ CASES = {
         f"{FOUND.unknown[uncertainty.INSIDE]:.2f} in the gap.", FOUND.mean, FOUND.unknown,
         FOUND.mean + 2 * FOUND.unknown, FOUND.mean - 2 * FOUND.unknown, FOUND.mean + 2 * DOUBT,
     ),
-    "a line that cannot bend": (
-        CURVE, (256, 0.2, "line"), "the line is off by 0.35, and calls 0.02 not known."
-    ),
     "members with their standard deviation": (
         DRAWS, (11, 1), f"{SAMPLES[:, uncertainty.INSIDE].std(ddof=1):.2f}", *SAMPLES,
         SAMPLES.std(axis=0, ddof=1),
-    ),
-    "a larger network": (
-        METHODS, ("one larger network",), "pays 0.10 nats less than one network at the data, and "
-        "5.00 less in the gap.", np.sin(X) + 0.1, np.sin(X) + 0.5, np.sin(X) - 0.3, np.sin(X),
     ),
     "a worse method": (
         METHODS, ("BatchEnsemble from N(1, σ²)",), "pays 0.25 nats more than one network at the "
@@ -207,7 +193,6 @@ CASES = {
         MIXES, ("MC dropout",), "Not in the interval of MC dropout: cement and water.", *AROUND,
         *SHIFTED, STRENGTHS,
     ),
-    "all mixes inside": (MIXES, ("SWAG",), "All six strengths lie", *(AROUND - 1)),
     "members": (  # 5.78 + 0.24 / M
         deep.Members({"concrete": {"RMSE": deep.BySize(MEAN, LAW)}}), ("concrete",),
         "five members have RMSE 5.83 instead of 6.02, ten 5.80.", MEAN, LAW,
@@ -219,11 +204,6 @@ CASES = {
     "one run and five": (
         one_run.Paths(X, RNG.uniform(-1, 1, (13, 2)), {"constant": CURVES}), ("constant",),
         "networks of one run lie 0.01 apart, those of five runs 0.14.", *CURVES[0], *CURVES[1],
-    ),
-    "a temperature": (
-        one_run.Temperature({0.5: 0.44, 1.0: 0.26}, {0.5: 0.98, 1.0: 0.962}, 0.937), (1.0,),
-        "At temperature 1 the network is 96% sure on average, and 94%", [0.44, 0.26], [0.98, 0.962],
-        [0.26], [0.962], [0.937, 0.937],
     ),
     "made of a run": (
         one_run.Runs(RUNS | {"RMSE": RUNS["NLL"]}), (), "gain 0.08 at a constant rate, and 0.00",
@@ -240,21 +220,9 @@ CASES = {
         ), (), "2.5 times as far apart; from fewest to most points: 1.1 times.",
         [0.07, 0.11, 0.175], [0.12, 0.118, 0.126],
     ),
-    "passes": (
-        dropout.Passes(
-            S, (0.1, 0.5), {"400": np.stack([FALLING, FALLING + 0.1])},
-            {"400": np.array([0.18, 0.17])}, {"400": 0.21},
-        ), (0.5, "400"), "8 passes with masks: NLL 0.263; one pass with masks off: 0.170.",
-        FALLING + 0.1, [0.17] * 4, [0.21] * 4,
-    ),
     "doubt in the gap": (
         dropout.Doubt(X, np.array([-3.5, 3.9]), DROPPED), (), "dropout in 1 layer 0.4, dropout in "
         "2 layers 2.0, deep ensemble 5.0.", *(own for _, own in DROPPED.values()), [-3.5, 3.9],
-    ),
-    "alike": (
-        signs.Alike({"digits": {"random signs": 0.56, "deep ensemble": 0.6}}), ("digits",),
-        "random signs reach 0.56 of independent errors' disagreement, a deep ensemble 0.60.",
-        [0, 0.56], [0, 0.6],
     ),
     "an arrow leads from the average to the mixture": (
         signs.Diversity(ENDS, 0.118), (), "disagreement 8.4% instead of 2.9%, and a higher NLL.",
@@ -272,15 +240,6 @@ CASES = {
         SETTINGS, (), "gained by 12,000 steps, most lost by initial σ 1: 0.96 nats a point.",
         [0.96], [-0.44, -0.14],
     ),
-    "what stands in place of r and s": (
-        rank1.Swapped({"as learned": 0.08, "from the prior": 0.07}, 0.1, 0.12), (),
-        "as learned: NLL 0.080; from the prior: 0.070.", [0.08], [0.07], [0.1], [0.12, 0.12],
-    ),
-    "the trap": (
-        rank1.Trap([1, 3, 40], PATHS), (), "below 0 at the end: normal 1%, Cauchy 40%.",
-        *(100 * np.array(path.negative) for path in PATHS.values()),
-        *(path.nll for path in PATHS.values()),
-    ),
     "a letter": (
         IMAGES, (8,), "The letter x: 0.10 of its doubt is aleatoric, 0.40 epistemic.",
         TORN.mean(axis=0), TORN,
@@ -289,11 +248,6 @@ CASES = {
     "all images": (
         cnn.Plane({"digits": KNOWN, "letters": KNOWN}), (), f"{SHARE:.0%} of a digit's doubt is "
         f"epistemic on average, and {SHARE:.0%}", *KNOWN.parts, [0, SHARE], [0, 1 - SHARE],
-    ),
-    "σ beside a clock": (
-        cnn.Sigmas((0, 3, 6), {"N": SIGMAS}, {"N": SIGMAS[:2]}, {"N": np.array([0.1, 0.2, 0.3])}),
-        ("N",), "σ ends at 0.020 to 0.020; a weight that no digit touches, at 0.300.",
-        SIGMAS[0], [0.1, 0.2, 0.3],
     ),
     "a photograph": (
         CROPS, ("cat", "mean-field"), f"largest σ holds {40 * 16 / (40 * 16 + 18):.0%} of the",

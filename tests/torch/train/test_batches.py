@@ -13,10 +13,22 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from ensedu.torch.train import predicting
 from ensedu.torch.train.predicting import check_examples, fingerprint, first_not_finite, rows_of
-from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, network, numbers, reader
-from tests.torch.train.tools import copied_process, nll_of, same
+from tests.torch.train.tools import (
+    STEPS,
+    B,
+    M,
+    N,
+    converted,
+    copied_process,
+    data,
+    m,
+    network,
+    nll_of,
+    numbers,
+    reader,
+    same,
+)
 
 NLL, KL = et.softmax_cross_entropy, et.KLWeight(0.7, anneal=2)
 
