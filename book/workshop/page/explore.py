@@ -307,16 +307,18 @@ class Explorer:
         self._numbers.clear()
         self._pointed.clear()
         self._kept.clear()
-        frames = Frames([partial(self._readable, state) for state in states], folder)
-        frames.check_weight(2 * len(self.choices))
-        pictures = frames.pictures(states.index(self.values), self.alt())
+        draws = [partial(self._readable, state) for state in states]
+        frames = Frames(draws, folder, states.index(self.values))
+        if self.choices:
+            frames.check_weight()
+        pictures = frames.pictures(self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
         # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
         tall = tall and len(self.choices) <= 1
-        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
+        axis = self._axis(frames.pictures("")) if tall else ""
         if not self.choices:
             frame = _framed(pictures + axis, frames.room() if axis else "")
             return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'

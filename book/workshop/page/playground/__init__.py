@@ -115,7 +115,7 @@ class Page(ShownLayer):
         )
         return (
             f'<div class="ensedu-playground"{named}>'
-            f'<div class="ensedu-still">{picture.pictures(0, layer_picture.alt(self._now))}</div>'
+            f'<div class="ensedu-still">{picture.pictures(layer_picture.alt(self._now))}</div>'
             f'<script type="application/json">{embedded(self._now)}</script></div>'
         )
 
