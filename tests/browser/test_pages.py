@@ -151,7 +151,7 @@ def test_numbers_code_and_tables_below_figures_lead_somewhere(page, server):
         total = counting.mlp(sizes, method, **size_option(method, 4)).total
         assert float(row["y"]) == pytest.approx(total / counting.mlp(sizes).total, rel=1e-5)
     fold.get_by_text("Drawing code").click()
-    page.wait_for_url("**/code/workshop/figures/comparison.html#Depths.draw")
+    page.wait_for_url("**/code/workshop/figures/counting/comparison.html#Depths.draw")
     assert page.locator(":target").text_content().strip().startswith("def draw(")
     assert page.locator(":target").bounding_box()["y"] < DESK["height"]
 

@@ -12,9 +12,10 @@ from ensedu import numpy as en
 from ensedu.methods import METHODS, size_option
 from tests.book.figures.shown import check
 from workshop.experiments.averaging import ByStart
-from workshop.figures import batch_ensemble, cheat_sheet, comparison, deep_ensemble, intro
-from workshop.figures import fully_connected as connected
-from workshop.figures import rank1_bnn as inside
+from workshop.figures import cheat_sheet, intro
+from workshop.figures.counting import batch_ensemble, comparison, deep_ensemble
+from workshop.figures.counting import fully_connected as connected
+from workshop.figures.counting import rank_1_bnn as inside
 from workshop.plot.inside import SAMPLES, SHAPES
 
 RNG = np.random.default_rng(0)

@@ -17,15 +17,16 @@ from workshop.experiments.bayesian_cnn_images import Known, Seen
 from workshop.experiments.contest.mixes import Mix
 from workshop.experiments.images_out import METHODS as MAKERS
 from workshop.experiments.images_out import TEST, Crop
-from workshop.figures import bayes_by_backprop as bbb
-from workshop.figures import bayesian_cnn as cnn
-from workshop.figures import best, images_out, mixes, next_task, uncertainty
-from workshop.figures import deep_ensembles as deep
-from workshop.figures import mc_dropout as dropout
-from workshop.figures import more_from_one_network as one_run
-from workshop.figures import pruning_and_mushrooms as pruning
-from workshop.figures import training_batch_ensemble as signs
-from workshop.figures import training_rank1 as rank1
+from workshop.figures.learning import batch_ensemble as signs
+from workshop.figures.learning import bayes_by_backprop as bbb
+from workshop.figures.learning import bayesian_cnn as cnn
+from workshop.figures.learning import deep_ensembles as deep
+from workshop.figures.learning import images_out, mixes, next_task, uncertainty
+from workshop.figures.learning import mc_dropout as dropout
+from workshop.figures.learning import more_from_one_network as one_run
+from workshop.figures.learning import pruning_and_mushrooms as pruning
+from workshop.figures.learning import rank_1_bnn as rank1
+from workshop.figures.learning import shootout as best
 from workshop.page.frames import ranges
 from workshop.plot.style import PAGE
 

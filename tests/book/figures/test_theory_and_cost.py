@@ -7,12 +7,12 @@ from ensedu.contest.statistics import Pooled
 from tests.book.figures.shown import check
 from tests.book.plot.looks import drawn, holds
 from workshop import plot
-from workshop.figures import choosing
-from workshop.figures import embedded_ensembles as embedded
-from workshop.figures import gradient_flow as flow
-from workshop.figures import rank_1_perturbations as perturbed
-from workshop.figures import speed_and_memory as speed
-from workshop.figures import width_and_ensemble_size as width
+from workshop.figures.cost import choosing
+from workshop.figures.cost import speed_and_memory as speed
+from workshop.figures.theory import embedded_ensembles as embedded
+from workshop.figures.theory import gradient_flow as flow
+from workshop.figures.theory import rank_1_perturbations as perturbed
+from workshop.figures.theory import width_and_ensemble_size as width
 
 RNG = np.random.default_rng(0)
 ANGLES, TARGETS = np.array([-90.0, 30.0]), np.array([0.5, -1.0])

@@ -6,7 +6,8 @@ from functools import partial
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import LOCATIONS
-from workshop.figures import best, choosing
+from workshop.figures.cost import choosing
+from workshop.figures.learning import shootout as best
 from workshop.page.sources import Code, checked_tables, code_of_draw, menu, text
 
 TEXT = """VALUE = 3
@@ -36,10 +37,10 @@ def test_names_are_found_on_their_lines():
 
 
 def test_the_code_of_a_drawing_is_that_of_its_function():
-    method = Code("workshop.figures.best", "Dots.draw")
+    method = Code("workshop.figures.learning.shootout", "Dots.draw")
     assert code_of_draw(best.Dots({}, {}).draw) == method
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
-    function = Code("workshop.figures.choosing", "draw_ends")
+    function = Code("workshop.figures.cost.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
     assert code_of_draw(plot.network) == Code("workshop.plot.network", "network")
     line = lines_of_module(function.module)["draw_ends"]

@@ -12,7 +12,7 @@ from ensedu import torch as et
 from ensedu.methods import size_option
 from ensedu.torch import models
 from tests.book.claiming import Claims
-from workshop.figures import comparison
+from workshop.figures.counting import comparison
 
 CLAIMS = Claims(
     "counting/comparison",

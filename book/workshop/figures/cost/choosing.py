@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 from ensedu.contest.statistics import Pooled
 from ensedu.counting.text_table import Table
 from workshop import plot
-from workshop.figures.best import row_name
+from workshop.figures.learning.shootout import row_name
 from workshop.page.method_table import method_table
 from workshop.plot.text_layout import SMALL
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.data import gap
-from workshop.figures.bayes_by_backprop import draw_doubt
+from workshop.figures.learning.bayes_by_backprop import draw_doubt
 from workshop.plot.panels import ends_room, name_curves, panels
 from workshop.plot.style import MUTED, Figure, color, house_style
 
