@@ -12,7 +12,7 @@ LINE, AROUND = 60, 4
 MOST_BUTTONS = 7  # of numbers: more are slid
 # Pixels of a phone that is 360 wide: the room in its bar, a letter, a button's edges, the least
 # button, and what lies between two.
-ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 14, 36, 4
+ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
 LONGEST_NAME = 120  # pixels of what stands before its buttons, and wraps there
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with"}
@@ -96,9 +96,9 @@ def _columns(name: str, options: list[str]) -> int:
     line = sum(max(LEAST, button) + BETWEEN for button in wide)
     if min(LONGEST_NAME, LETTER * len(name)) + line <= ROOM:
         return 0
-    # Long names take two lines; rows are as full as each other.
-    halves = [max(len(option) / 2, *map(len, option.split())) for option in options]
-    widest = max(LEAST, EDGES + LETTER * max(halves)) + BETWEEN
+    # Long names take up to three lines; rows are as full as each other.
+    lines = [max(len(option) / 3, *map(len, option.split())) for option in options]
+    widest = max(LEAST, EDGES + LETTER * max(lines)) + BETWEEN
     rows = ceil(len(options) / max(1, int((ROOM + BETWEEN) / widest)))
     return ceil(len(options) / rows)
 

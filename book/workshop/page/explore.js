@@ -217,7 +217,7 @@
   })();
 
   const setUp = (root, number) => {
-    const { frames, values, sizes, alts, pointed } = JSON.parse(root.querySelector("script").textContent);
+    const { frames, values, sizes, alts, pointed, pressed } = JSON.parse(root.querySelector("script").textContent);
     const name = root.dataset.name || `explorer-${number}`;
     const group = root.dataset.group || name;
     const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) =>
@@ -317,6 +317,24 @@
       const address = `#${name}:${new URLSearchParams(state())}`;
       if (location.hash !== address) history.replaceState(history.state, "", address);
     };
+
+    // A place of the figure may choose a value: one of several images shows itself.
+    if (pressed) {
+      const under = ({ clientX, clientY }) => {
+        const image = [...frame.querySelectorAll("picture img")].find((one) => one.checkVisibility());
+        const { left, top, width, height } = image.getBoundingClientRect();
+        const [x, y] = [(clientX - left) / width, (clientY - top) / height];
+        return pressed[Number(PHONE.matches)].find(([, from, to, high, low]) => x > from && x < to && y > high && y < low);
+      };
+      frame.addEventListener("pointermove", (event) => (frame.style.cursor = under(event) ? "pointer" : ""));
+      frame.addEventListener("click", (event) => {
+        const place = under(event);
+        if (!place) return;
+        set(new URLSearchParams(place[0]));
+        moved();
+        rest();
+      });
+    }
 
     for (const { element } of controls) {
       element.addEventListener("input", moved);

@@ -24,6 +24,7 @@ from workshop.page.frames import (
     embedded,
     kept,
     pointed,
+    pressed,
     ranges,
 )
 from workshop.page.said import said
@@ -185,6 +186,8 @@ class Explorer:
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
         self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What a reader may press, of the first frame, wide and narrow.
+        self._pressed: dict[bool, list[tuple[Any, ...]]] = {}
         # What stays in sight of narrow frames.
         self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
@@ -284,6 +287,7 @@ class Explorer:
             self._numbers.append(figure_numbers.numbers(figure))
         if not look().dark:
             self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+            self._pressed.setdefault(look().narrow, pressed(figure))
         if look() == Look(narrow=True):
             self._kept.append(kept(figure))
         return figure
@@ -336,6 +340,8 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
+        if self._pressed[False]:
+            moved["pressed"] = [self._pressed[narrow] for narrow in (False, True)]
         data += " data-stays" * self.stays
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""

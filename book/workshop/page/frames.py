@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from ensedu.counting.text_table import BOOK as BOOK
-from workshop.plot.panels import KEPT, POINTED
+from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.renderings import Rendering, color_mapped, renderings
 from workshop.plot.style import LOOKS, Look, png
 
@@ -146,6 +146,21 @@ def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
     """
     bands = _bands(figure, POINTED)
     return [(str(band.get_label()), [round(end, 4) for end in _ends(band)]) for band in bands]
+
+
+def pressed(figure: matplotlib.figure.Figure) -> list[tuple[Any, ...]]:
+    """Return what places of a figure choose: the value, and their ends as shares of its size.
+
+    From the left and from above: left, right, top, bottom.
+    """
+    return [
+        (
+            one.get_label(),
+            *(round(x, 4) for x in one.get_bbox().intervalx),
+            *(round(y, 4) for y in _ends(one)),
+        )
+        for one in _bands(figure, PRESSED)
+    ]
 
 
 def kept(figure: matplotlib.figure.Figure) -> list[float]:

@@ -22,9 +22,10 @@ def drawing(size=12.0, words="a word", limit=3):
     return figure
 
 
-def test_each_frame_is_a_file_a_look_named_by_what_is_in_it(tmp_path):
-    frames = Frames([drawing, lambda: drawing(limit=5)], tmp_path / "new")
-    assert len(list((tmp_path / "new").glob("*.svg"))) == 2 * 4
+def test_the_first_frame_is_a_file_a_look_named_by_what_is_in_all(tmp_path):
+    frames = Frames([drawing, lambda: drawing(limit=5)], tmp_path / "new", first=1)
+    files = {path.name: path.read_text() for path in (tmp_path / "new").glob("*.svg")}
+    assert files == {frames.file(look): frames.drawn[1][look].svg for look in LOOKS}
     assert Frames([drawing, lambda: drawing(limit=5)], tmp_path).key == frames.key
     assert Frames([drawing], tmp_path).key != frames.key
     assert len(frames.sizes()) == 2
@@ -40,7 +41,7 @@ def test_frames_stand_together_in_a_script_a_look(tmp_path):
         elements, found = json.loads(text.removeprefix(start)[:-2])
         assert len(elements) == len(set(elements))
         for index, parts in enumerate(found):
-            svg = (tmp_path / frames.file(index, look)).read_text(encoding="utf-8")
+            svg = frames.drawn[index][look].svg
             assert "\n".join(elements[part] for part in parts) == svg
     Frames([drawing], tmp_path / "one")
     assert not list((tmp_path / "one").glob("*.js"))
@@ -55,15 +56,14 @@ def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
         return figure
 
     frames = Frames([noisy] * 3, tmp_path)
-    frames.check_weight(2)
-    one = len(gzip.compress(Path(tmp_path / frames.file(0, LOOKS[0])).read_bytes())) / 1000
-    # Two neighbors, and all three together, which share hardly anything.
-    monkeypatch.setattr(frames_module, "MOST_KB", 6 * one)
-    frames.check_weight(2)
+    frames.check_weight()
+    one = len(gzip.compress(Path(tmp_path / frames.file(LOOKS[0])).read_bytes())) / 1000
+    # All three together, which share hardly anything.
     monkeypatch.setattr(frames_module, "MOST_KB", 4 * one)
+    frames.check_weight()
+    monkeypatch.setattr(frames_module, "MOST_KB", 2 * one)
     with pytest.raises(ValueError, match="or less together, in the wide-light look they have"):
-        frames.check_weight(2)
-    frames.check_weight(0)
+        frames.check_weight()
 
 
 def test_a_stored_figure_says_how_large_it_is():
