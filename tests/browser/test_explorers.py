@@ -310,7 +310,7 @@ def test_a_frame_crosses_over_into_the_next_and_leaves_nothing(page, server):
     explorer = named(page, "fig-cnn-images")
     page.evaluate(
         """() => new MutationObserver((all) => all.forEach(({ addedNodes: [one] }) => {
-          if (one?.className === "ensedu-before") globalThis.crossed = 1 + (globalThis.crossed ?? 0);
+          if (one?.className === "ensedu-before") window.crossed = 1 + (window.crossed ?? 0);
         })).observe(document.body, { childList: true, subtree: true })"""
     )
     frame = explorer.locator(".ensedu-frame")
