@@ -12,7 +12,8 @@
   const CROSSING = 250; // ms from a frame to the next
   const TALLEST = 1.9; // heights of a copy, in its widths: of what is taller the sentence is enough
   const STILL = 24; // pixels that a page may scroll below a finger that taps
-  const explorers = new Map();
+  // Also figures of other scripts: { root, set, follow, moved }, and maybe what else those below have.
+  const explorers = (globalThis.enseduExplorers ??= new Map());
   // A number as a reader sees it; the address keeps what Python writes.
   const said = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
 
@@ -151,7 +152,7 @@
     let turn = 0;
 
     const top = () => document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
-    const inSight = ({ frame }) => {
+    const inSight = ({ root, frame = root }) => {
       const { top: from, bottom: to } = frame.getBoundingClientRect();
       return Math.min(to, innerHeight) - Math.max(from, top()) > Math.min((to - from) / 2, innerHeight / 3);
     };
@@ -163,8 +164,9 @@
     const refresh = async () => {
       const mine = ++turn;
       if (!shown) return;
-      const copy = await shown.copy().catch(() => null);
-      if (!copy || mine !== turn) return;
+      const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent });
+      const copy = await (shown.copy ?? said)();
+      if (mine !== turn) return;
       words.textContent = copy.words;
       image.hidden = !copy.image;
       if (copy.image) image.src = copy.image;
@@ -199,7 +201,9 @@
         box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
         if (closed === explorer) closed = null;
         choose();
-        if (shown === explorer) fold.open = true;
+        if (shown !== explorer) return;
+        fold.open = true;
+        if (!explorer.copy) setTimeout(refresh, 2 * CROSSING); // it may be on its way
       },
       start() {
         document.body.append(box);
@@ -356,7 +360,7 @@
       const index = Number(root.dataset.shown);
       const look = shownLook().replace(/^\w+/, MARGIN.matches ? "narrow" : "wide");
       const [wide, high] = sizes[index].slice(2 * MARGIN.matches);
-      return { words: alts[index], image: high < TALLEST * wide ? await source(index, look) : "" };
+      return { words: alts[index], image: high < TALLEST * wide ? await source(index, look).catch(() => "") : "" };
     };
     // Another theme, or a phone that is turned, has pictures of its own.
     const relook = () => root.dataset.shown !== String(first) && show();
@@ -387,7 +391,7 @@
       follow(link);
     });
     addEventListener("hashchange", () => follow());
-    const relook = () => explorers.forEach((one) => one.relook());
+    const relook = () => explorers.forEach((one) => one.relook?.());
     for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
     new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     dock.start();
