@@ -15,7 +15,7 @@ MOST_BUTTONS = 7  # of numbers: more are slid
 ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
 LONGEST_NAME = 120  # pixels of what stands before its buttons, and wraps there
 # What a reader calls otherwise than Python does, as the trainer says it.
-SAID = {"ensemble_size": "members", "beside": "compared with"}
+SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
