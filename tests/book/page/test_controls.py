@@ -59,7 +59,7 @@ def test_a_few_are_buttons_and_many_a_slider_or_a_list(options, found):
     [
         ("noise", [0.1, 0.2, 0.4], 0),
         ("points", [4, 8, 16, 32, 64, 128, 256], 7),  # a line of their own
-        ("method", ["one network", "deep ensemble", "BatchEnsemble", "bootstrap"], 2),
+        ("method", ["one network", "ensembles", "mean-field", "MC dropout"], 2),
         ("trained", ["N(0, 1)", "N(0, 0.1²)", "N(0, 0.1²), KL × 0.1"], 3),  # the last in two lines
         ("photograph", ["camera", "cat", "flower", "grass", "rocket"], 3),
     ],
