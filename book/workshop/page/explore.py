@@ -24,6 +24,7 @@ from workshop.page.frames import (
     embedded,
     kept,
     pointed,
+    pressed,
     ranges,
 )
 from workshop.page.said import said
@@ -59,6 +60,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
+    stays: bool = False,
     table: str | Sequence[str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
@@ -85,6 +87,8 @@ def explore(
         Another explorer, with a name, of the same page: sliders that both have move together.
     rescale
         Why axes or color ranges change with the sliders. Without a reason they must not.
+    stays
+        Whether a small copy stays in sight while the rest of its section is read.
     table
         The measured table that the rows come from, one of `workshop.measured.names()`, or
         several. The fold below the figure links it and its experiment, and says the command that
@@ -140,7 +144,7 @@ def explore(
         _check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        tables=sources.checked_tables(table),
+        stays=stays, tables=sources.checked_tables(table),
     )  # fmt: skip
 
 
@@ -162,6 +166,7 @@ class Explorer:
         caption: str,
         name: str,
         rescale: str,
+        stays: bool,
         linked: "Explorer | None",
         tables: tuple[str, ...],
     ) -> None:
@@ -175,12 +180,14 @@ class Explorer:
         if linked is not None:
             self._group.append(self)
         self.values, self.choices = values, choices
-        self.caption, self.name, self.rescale = caption, name, rescale
+        self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
         self._sources = tables, sources.code_of_draw(draw)
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
         self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What a reader may press, of the first frame, wide and narrow.
+        self._pressed: dict[bool, list[tuple[Any, ...]]] = {}
         # What stays in sight of narrow frames.
         self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
@@ -280,6 +287,7 @@ class Explorer:
             self._numbers.append(figure_numbers.numbers(figure))
         if not look().dark:
             self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+            self._pressed.setdefault(look().narrow, pressed(figure))
         if look() == Look(narrow=True):
             self._kept.append(kept(figure))
         return figure
@@ -307,16 +315,17 @@ class Explorer:
         self._numbers.clear()
         self._pointed.clear()
         self._kept.clear()
-        frames = Frames([partial(self._readable, state) for state in states], folder)
-        frames.check_weight(2 * len(self.choices))
-        pictures = frames.pictures(states.index(self.values), self.alt())
+        draws = [partial(self._readable, state) for state in states]
+        frames = Frames(draws, folder, states.index(self.values))
+        if self.choices:
+            frames.check_weight()
+        pictures = frames.pictures(self.alt())
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
-        # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
+        # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
-        tall = tall and len(self.choices) <= 1
-        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
+        axis = self._axis(frames.pictures("")) if tall else ""
         if not self.choices:
             frame = _framed(pictures + axis, frames.room() if axis else "")
             return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
@@ -331,7 +340,9 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
-        data += " data-tall" * tall
+        if self._pressed[False]:
+            moved["pressed"] = [self._pressed[narrow] for narrow in (False, True)]
+        data += " data-stays" * self.stays
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (

@@ -33,8 +33,8 @@ RIGHT = 0.15
 #: Inches from axes to names behind their right end.
 START = 0.24
 #: What bands are called that say something to a reader who points at them, and that which stays in
-#: sight while a reader scrolls past a tall figure.
-POINTED, KEPT = "pointed", "kept"
+#: sight while a reader scrolls past a tall figure; and what chooses a value when it is pressed.
+POINTED, KEPT, PRESSED = "pointed", "kept", "pressed"
 MOST_PANELS, MOST_INCHES, LEAST_INCHES = 100, 50.0, 0.4
 
 
@@ -168,6 +168,16 @@ def _add_band(figure: Figure, top: Number, height: Number, **style: Any) -> None
     band = Rectangle((0, 1 - (top + height) / high), 1, height / high, visible=False)
     band.set(transform=figure.transFigure, **style)
     figure.add_artist(band)
+
+
+def press(figure: Figure, choice: str, corner: Ends, wide: Number, high: Number) -> None:
+    """Let a place of a figure, in inches from above, choose a value on a page: ``"image=6"``."""
+    (x, y), (width, height) = corner, figure.get_size_inches()
+    place = Rectangle(
+        (x / width, 1 - (y + high) / height), wide / width, high / height, visible=False
+    )
+    place.set(transform=figure.transFigure, gid=PRESSED, label=choice)
+    figure.add_artist(place)
 
 
 def inches(words: str, size: Number = SMALL, weight: str = "normal") -> float:
