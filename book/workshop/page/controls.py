@@ -9,6 +9,7 @@ NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
 # Letters that stand beside each other on a wide page, and the room around each name, in letters.
 LINE, AROUND = 60, 4
 MOST_BUTTONS = 7  # of numbers: more are slid
+MOST_TICKS = 40  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with"}
 
@@ -56,7 +57,8 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
 
 def _slider(name: str, options: list[str], position: int, key: str) -> str:
     value, marks = escape(as_read(options[position])), f"{key}-{escape(name)}"
-    ticks = "".join(f'<option value="{i}"></option>' for i in range(len(options)))
+    marked = range(len(options) if len(options) <= MOST_TICKS else 0)
+    ticks = "".join(f'<option value="{i}"></option>' for i in marked)
     return (
         f'<label class="ensedu-control" data-name="{escape(name)}">'
         f"<span>{escape(words(name))}</span>"

@@ -1,0 +1,191 @@
+// What computed figures show: (data, settings, moved points) => numbers and arrays by name, the same
+// as the `numbers` of the figure's class in Python.
+
+// L of a symmetric, positive matrix A = L Lᵀ, in rows.
+const cholesky = (matrix) => {
+  const rows = matrix.map((row) => row.map(() => 0));
+  for (let i = 0; i < rows.length; i += 1)
+    for (let j = 0; j <= i; j += 1) {
+      let left = matrix[i][j];
+      for (let k = 0; k < j; k += 1) left -= rows[i][k] * rows[j][k];
+      rows[i][j] = i === j ? Math.sqrt(left) : left / rows[j][j];
+    }
+  return rows;
+};
+const forward = (rows, b) => {
+  const x = [...b];
+  rows.forEach((row, i) => {
+    for (let k = 0; k < i; k += 1) x[i] -= row[k] * x[k];
+    x[i] /= row[i];
+  });
+  return x;
+};
+const backward = (rows, b) => {
+  const x = [...b];
+  for (let i = x.length - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < x.length; k += 1) x[i] -= rows[k][i] * x[k];
+    x[i] /= rows[i][i];
+  }
+  return x;
+};
+const dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
+  return sum;
+};
+const product = (A, B) => A.map((row) => B[0].map((_, j) => dot(row, B.map((other) => other[j]))));
+const identity = (size) => Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
+
+// A curve of 17 bumps, or a line, given points: Bayesian linear regression with the prior N(0, 1).
+const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers }, { points, noise, model }, moved = {}) => {
+  const at = Array.from({ length: points }, (_, i) => moved[i] ?? [all[i], curve[i] + noise * luck[i]]);
+  const [x, y] = [0, 1].map((axis) => at.map((place) => place[axis]));
+  const features = model === "bumps" ? (t) => centers.map((center) => Math.exp(-0.5 * ((t - center) / 0.8) ** 2)) : (t) => [1, t];
+  const rows = x.map(features);
+  const precision = identity(features(0).length);
+  const pull = precision.map(() => 0);
+  rows.forEach((row, n) => {
+    for (let i = 0; i < row.length; i += 1) {
+      pull[i] += (row[i] * y[n]) / noise ** 2;
+      for (let j = 0; j < row.length; j += 1) precision[i][j] += (row[i] * row[j]) / noise ** 2;
+    }
+  });
+  const root = cholesky(precision);
+  const heights = backward(root, forward(root, pull));
+  const mean = [];
+  const unknown = [];
+  for (const t of grid) {
+    const row = features(t);
+    const away = forward(root, row);
+    mean.push(dot(row, heights));
+    unknown.push(Math.sqrt(dot(away, away)));
+  }
+  const off = (sign, part) => mean.map((value, i) => value + 2 * sign * part(unknown[i]));
+  const whole = (part) => Math.hypot(part, noise);
+  return {
+    grid, truth, x, y, mean, unknown, level: grid.map(() => noise), said: Number(model !== "bumps"),
+    low: off(-1, (part) => part), high: off(1, (part) => part), below: off(-1, whole), above: off(1, whole),
+    among: unknown[among], inside: unknown[inside], off: Math.abs(truth[among] - mean[among]),
+  };
+};
+
+// The two weights of a line, exact and independent.
+const line = ({ inputs: around, x, noise, turn }, { inputs_around }) => {
+  const inputs = around.map((input) => input + inputs_around);
+  const [p, q, r] = [around.length, inputs.reduce((sum, input) => sum + input, 0), dot(inputs, inputs)].map((sum) => sum / noise ** 2);
+  const [a, b, c] = [p + 1, q, r + 1]; // of the precision, with the prior N(0, 1)
+  const whole = a * c - b * b;
+  const [[first], [second, third]] = cholesky([[c / whole, -b / whole], [-b / whole, a / whole]]);
+  return {
+    exact_intercept: turn.map((t) => 2 * first * Math.cos(t)),
+    exact_slope: turn.map((t) => 2 * (second * Math.cos(t) + third * Math.sin(t))),
+    apart_intercept: turn.map((t) => (2 * Math.cos(t)) / Math.sqrt(a)),
+    apart_slope: turn.map((t) => (2 * Math.sin(t)) / Math.sqrt(c)),
+    x, inputs, foot: inputs.map(() => 0),
+    exact: x.map((t) => Math.sqrt((c - 2 * b * t + a * t * t) / whole)),
+    apart: x.map((t) => Math.sqrt(1 / a + (t * t) / c)),
+    part: Math.sqrt(whole / (a * c)),
+  };
+};
+
+// The speed that devices keep which sum a gradient at each step.
+const devices = ({ devices, computing, gradient }, { gigabytes_per_second, microseconds_a_message, all_reduce }) => {
+  const left = devices.map((R) => {
+    const messages = 2 * (all_reduce === "in a ring" ? R - 1 : Math.log2(R));
+    const sending = messages * 1e-6 * microseconds_a_message + (((2 * (R - 1)) / R) * gradient) / (1e9 * gigabytes_per_second);
+    return (100 * computing) / (computing + sending);
+  });
+  return { devices, left, alone: devices.map(() => 100), at: left.at(-2) };
+};
+
+// e^A of a small matrix: a series for A / 2^k, squared k times.
+const exponential = (A) => {
+  const size = Math.max(...A.flat().map(Math.abs)) * A.length;
+  const halvings = Math.max(0, Math.ceil(Math.log2(size)) + 4);
+  const small = A.map((row) => row.map((value) => value / 2 ** halvings));
+  let [sum, term] = [identity(A.length), identity(A.length)];
+  for (let k = 1; k < 14; k += 1) {
+    term = product(term, small).map((row) => row.map((value) => value / k));
+    sum = sum.map((row, i) => row.map((value, j) => value + term[i][j]));
+  }
+  for (let k = 0; k < halvings; k += 1) sum = product(sum, sum);
+  return sum;
+};
+
+// A network 2-width-1 with ReLU in the NTK parametrization, trained once, and kept after each step.
+const circle = (degrees) => [Math.cos, Math.sin].map((part) => Math.SQRT2 * part((degrees * Math.PI) / 180));
+const hidden = ([a, b], [u, v], k) => (u * a[k] + v * b[k]) / Math.SQRT2;
+const output = (weights, x) => {
+  const [, , w] = weights;
+  let sum = 0;
+  for (let k = 0; k < w.length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * w[k];
+  return sum / Math.sqrt(w.length);
+};
+// The tangent kernel of two inputs.
+const reach = (weights, x, other) => {
+  const [, , w] = weights;
+  const inner = dot(x, other) / 2;
+  let sum = 0;
+  for (let k = 0; k < w.length; k += 1) {
+    const [one, two] = [hidden(weights, x, k), hidden(weights, other, k)];
+    if (one > 0 && two > 0) sum += one * two + w[k] * w[k] * inner;
+  }
+  return sum / w.length;
+};
+const trained = (start, inputs, targets, lr, steps) => {
+  const kept = [start.map((row) => Float64Array.from(row))];
+  for (let step = 0; step < steps; step += 1) {
+    const weights = kept[step];
+    const [a, b, w] = weights.map((row) => row.slice());
+    inputs.forEach((x, i) => {
+      const rate = (lr * (output(weights, x) - targets[i])) / (inputs.length * Math.sqrt(w.length));
+      for (let k = 0; k < w.length; k += 1) {
+        const z = hidden(weights, x, k);
+        if (z <= 0) continue;
+        a[k] -= (rate * weights[2][k] * x[0]) / Math.SQRT2;
+        b[k] -= (rate * weights[2][k] * x[1]) / Math.SQRT2;
+        w[k] -= rate * z;
+      }
+    });
+    kept.push([a, b, w]);
+  }
+  return kept;
+};
+const runs = new WeakMap(); // of data: by width, what does not change with time
+const runOf = (data, width) => {
+  if (!runs.has(data)) runs.set(data, {});
+  const { angles, targets, grid, lr, times, at } = data;
+  return (runs.get(data)[width] ??= (() => {
+    const inputs = angles.map(circle);
+    const along = grid.map(circle);
+    const kept = trained(data.starts[width], inputs, targets, lr, Math.round(times.at(-1) / lr));
+    const kernel = inputs.map((x) => inputs.map((other) => reach(kept[0], x, other)));
+    return {
+      inputs, along, kept, kernel, root: cholesky(kernel),
+      begin: along.map((x) => output(kept[0], x)),
+      away: inputs.map((x, i) => output(kept[0], x) - targets[i]),
+      across: along.map((x) => inputs.map((other) => reach(kept[0], x, other))),
+      first: along.map((x) => reach(kept[0], x, inputs[at])),
+    };
+  })());
+};
+const flow = (data, { time, width }) => {
+  const { angles, targets, grid, lr, at, zero } = data;
+  const { inputs, along, kept, kernel, root, begin, away, across, first } = runOf(data, width);
+  const weights = kept[Math.round(time / lr)];
+  const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
+  const way = backward(root, forward(root, shrunk.map((row, i) => dot(row, away) - away[i])));
+  const outputs = along.map((x) => output(weights, x));
+  const still = begin.map((value, i) => value + dot(across[i], way));
+  const row = along.map((x) => reach(weights, x, inputs[at]));
+  const here = inputs.map((x) => output(weights, x));
+  return {
+    grid, outputs, still, row, zero, first, angles, targets,
+    up: row.map((value) => Math.max(value, 0)), down: row.map((value) => Math.min(value, 0)),
+    under: here.map((value, i) => Math.min(value, targets[i])), over: here.map((value, i) => Math.max(value, targets[i])),
+    miss: Math.max(...outputs.map((value, i) => Math.abs(value - still[i]))),
+    away: Math.sqrt(here.reduce((sum, value, i) => sum + (value - targets[i]) ** 2, 0) / here.length),
+  };
+};
+
+export const FORMULAS = { posterior, line, devices, flow };
