@@ -7,7 +7,7 @@
   const DARK = matchMedia("(prefers-color-scheme: dark)");
   const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
   const STILL = 24; // pixels that a page may scroll below a finger that taps
-  const explorers = new Map();
+  const explorers = (globalThis.enseduExplorers ??= new Map()); // and what the page computes
   // A number as a reader sees it; the address keeps what Python writes.
   const said = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
 

@@ -12,15 +12,15 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
 from matplotlib.markers import MarkerStyle
 from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
 from workshop.plot.panels import LEADER
-from workshop.plot.style import DARK, Figure, house_style
+from workshop.plot.style import DARK, house_style
 from workshop.plot.text_layout import SMALL
 
 __all__ = ["Computed", "bare", "moves", "moving_parts", "steps"]
@@ -121,17 +121,16 @@ def _moving(figure: Figure) -> Iterable[tuple[Axes, Artist]]:
                 yield axes, artist
 
 
-def _mark(artist: Artist) -> dict[str, Any]:
+def _mark(artist: Any) -> dict[str, Any]:
     """Return how a script draws it: its numbers, and its looks."""
     mark: dict[str, Any] = {"of": str(artist.get_gid()).removeprefix(PREFIX).split()}
     mark |= {"clip": artist.get_clip_on(), "order": artist.get_zorder()}
     if isinstance(artist, FillBetweenPolyCollection):
-        *own, alpha = artist.get_facecolor()[0]
+        *own, alpha = np.asarray(artist.get_facecolor())[0].tolist()
         return mark | {"kind": "band", "alpha": alpha, "colors": _colors(own)}
     if isinstance(artist, LineCollection):
-        own, width = artist.get_colors()[0], artist.get_linewidths()[0]
+        own, width = np.asarray(artist.get_colors())[0], artist.get_linewidth()[0]
         return mark | {"kind": "bars", "width": width, "colors": _colors(own[:3])}
-    assert isinstance(artist, Line2D)
     mark |= {"kind": "line", "colors": _colors(artist.get_color()), "alpha": artist.get_alpha()}
     if artist.get_linestyle() != "None":
         dashes = artist._dash_pattern[1] or ()
@@ -140,7 +139,7 @@ def _mark(artist: Artist) -> dict[str, Any]:
         style = MarkerStyle(artist.get_marker())
         size = artist.get_markersize()
         shape = style.get_path().transformed(style.get_transform())
-        corners = shape.to_polygons(closed_only=False)[0] * [size, -size]
+        corners = np.array(shape.to_polygons(closed_only=False)[0]) * [size, -size]
         is_dot = artist.get_marker() == "o"
         mark["marker"] = {
             "size": size + artist.get_markeredgewidth() * is_dot,

@@ -66,9 +66,8 @@ def html(
     }
     now = figure.say(**values)
     hint = (
-        '<p class="ensedu-hint ensedu-drag">Drag a point; <kbd>Page Up</kbd> and '
-        "<kbd>Page Down</kbd> choose another.</p>"
-        '<button type="button" class="ensedu-back" hidden>Put the points back</button>'
+        '<p class="ensedu-hint ensedu-drag">Drag a point. With keys, <kbd>Page Down</kbd> takes '
+        "the next one, and arrows move it.</p>"
     )
     return (
         f'<div class="ensedu-computed">{controls(choices, values, whole.key)}'

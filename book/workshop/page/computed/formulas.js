@@ -12,12 +12,13 @@ const cholesky = (matrix) => {
     }
   return rows;
 };
+// x of L x = b, and of Lᵀ x = b.
 const forward = (rows, b) => {
   const x = [...b];
-  rows.forEach((row, i) => {
-    for (let k = 0; k < i; k += 1) x[i] -= row[k] * x[k];
-    x[i] /= row[i];
-  });
+  for (let i = 0; i < x.length; i += 1) {
+    for (let k = 0; k < i; k += 1) x[i] -= rows[i][k] * x[k];
+    x[i] /= rows[i][i];
+  }
   return x;
 };
 const backward = (rows, b) => {
@@ -98,33 +99,17 @@ const devices = ({ devices, computing, gradient }, { gigabytes_per_second, micro
   return { devices, left, alone: devices.map(() => 100), at: left.at(-2) };
 };
 
-// e^A of a small matrix: a series for A / 2^k, squared k times.
-const exponential = (A) => {
-  const size = Math.max(...A.flat().map(Math.abs)) * A.length;
-  const halvings = Math.max(0, Math.ceil(Math.log2(size)) + 4);
-  const small = A.map((row) => row.map((value) => value / 2 ** halvings));
-  let [sum, term] = [identity(A.length), identity(A.length)];
-  for (let k = 1; k < 14; k += 1) {
-    term = product(term, small).map((row) => row.map((value) => value / k));
-    sum = sum.map((row, i) => row.map((value, j) => value + term[i][j]));
-  }
-  for (let k = 0; k < halvings; k += 1) sum = product(sum, sum);
-  return sum;
-};
-
-// A network 2-width-1 with ReLU in the NTK parametrization, trained once, and kept after each step.
+// A network 2-width-1 with ReLU in the NTK parametrization: its weights are rows [a, b, w].
 const circle = (degrees) => [Math.cos, Math.sin].map((part) => Math.SQRT2 * part((degrees * Math.PI) / 180));
 const hidden = ([a, b], [u, v], k) => (u * a[k] + v * b[k]) / Math.SQRT2;
 const output = (weights, x) => {
-  const [, , w] = weights;
   let sum = 0;
-  for (let k = 0; k < w.length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * w[k];
-  return sum / Math.sqrt(w.length);
+  for (let k = 0; k < weights[2].length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * weights[2][k];
+  return sum / Math.sqrt(weights[2].length);
 };
 // The tangent kernel of two inputs.
 const reach = (weights, x, other) => {
-  const [, , w] = weights;
-  const inner = dot(x, other) / 2;
+  const [w, inner] = [weights[2], dot(x, other) / 2];
   let sum = 0;
   for (let k = 0; k < w.length; k += 1) {
     const [one, two] = [hidden(weights, x, k), hidden(weights, other, k)];
@@ -132,18 +117,19 @@ const reach = (weights, x, other) => {
   }
   return sum / w.length;
 };
+// Its weights after each step of a training.
 const trained = (start, inputs, targets, lr, steps) => {
   const kept = [start.map((row) => Float64Array.from(row))];
   for (let step = 0; step < steps; step += 1) {
-    const weights = kept[step];
-    const [a, b, w] = weights.map((row) => row.slice());
+    const before = kept[step];
+    const [a, b, w] = before.map((row) => row.slice());
     inputs.forEach((x, i) => {
-      const rate = (lr * (output(weights, x) - targets[i])) / (inputs.length * Math.sqrt(w.length));
+      const rate = (lr * (output(before, x) - targets[i])) / (inputs.length * Math.sqrt(w.length));
       for (let k = 0; k < w.length; k += 1) {
-        const z = hidden(weights, x, k);
+        const z = hidden(before, x, k);
         if (z <= 0) continue;
-        a[k] -= (rate * weights[2][k] * x[0]) / Math.SQRT2;
-        b[k] -= (rate * weights[2][k] * x[1]) / Math.SQRT2;
+        a[k] -= (rate * before[2][k] * x[0]) / Math.SQRT2;
+        b[k] -= (rate * before[2][k] * x[1]) / Math.SQRT2;
         w[k] -= rate * z;
       }
     });
@@ -151,36 +137,30 @@ const trained = (start, inputs, targets, lr, steps) => {
   }
   return kept;
 };
-const runs = new WeakMap(); // of data: by width, what does not change with time
-const runOf = (data, width) => {
-  if (!runs.has(data)) runs.set(data, {});
-  const { angles, targets, grid, lr, times, at } = data;
-  return (runs.get(data)[width] ??= (() => {
-    const inputs = angles.map(circle);
-    const along = grid.map(circle);
-    const kept = trained(data.starts[width], inputs, targets, lr, Math.round(times.at(-1) / lr));
-    const kernel = inputs.map((x) => inputs.map((other) => reach(kept[0], x, other)));
-    return {
-      inputs, along, kept, kernel, root: cholesky(kernel),
-      begin: along.map((x) => output(kept[0], x)),
-      away: inputs.map((x, i) => output(kept[0], x) - targets[i]),
-      across: along.map((x) => inputs.map((other) => reach(kept[0], x, other))),
-      first: along.map((x) => reach(kept[0], x, inputs[at])),
-    };
-  })());
+// e^A: 1 + A / 2^k and a little more, squared k times.
+const exponential = (A, k = 24) => {
+  const small = A.map((row) => row.map((value) => value / 2 ** k));
+  const second = product(small, small);
+  let sum = small.map((row, i) => row.map((value, j) => Number(i === j) + value + second[i][j] / 2));
+  for (let i = 0; i < k; i += 1) sum = product(sum, sum);
+  return sum;
 };
-const flow = (data, { time, width }) => {
-  const { angles, targets, grid, lr, at, zero } = data;
-  const { inputs, along, kept, kernel, root, begin, away, across, first } = runOf(data, width);
-  const weights = kept[Math.round(time / lr)];
+const runs = new Map(); // by the weights at the start
+const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, width }) => {
+  const [inputs, all, start] = [angles.map(circle), grid.map(circle), starts[width]];
+  if (!runs.has(start)) runs.set(start, trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr)));
+  const weights = runs.get(start)[Math.round(time / lr)];
+  const kernel = inputs.map((x) => inputs.map((other) => reach(start, x, other)));
   const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
+  const root = cholesky(kernel);
+  const away = inputs.map((x, i) => output(start, x) - targets[i]);
   const way = backward(root, forward(root, shrunk.map((row, i) => dot(row, away) - away[i])));
-  const outputs = along.map((x) => output(weights, x));
-  const still = begin.map((value, i) => value + dot(across[i], way));
-  const row = along.map((x) => reach(weights, x, inputs[at]));
+  const outputs = all.map((x) => output(weights, x));
+  const still = all.map((x) => output(start, x) + dot(inputs.map((other) => reach(start, x, other)), way));
+  const row = all.map((x) => reach(weights, x, inputs[at]));
   const here = inputs.map((x) => output(weights, x));
   return {
-    grid, outputs, still, row, zero, first, angles, targets,
+    grid, outputs, still, row, zero, angles, targets, first: all.map((x) => reach(start, x, inputs[at])),
     up: row.map((value) => Math.max(value, 0)), down: row.map((value) => Math.min(value, 0)),
     under: here.map((value, i) => Math.min(value, targets[i])), over: here.map((value, i) => Math.max(value, targets[i])),
     miss: Math.max(...outputs.map((value, i) => Math.abs(value - still[i]))),
