@@ -44,12 +44,12 @@ const marked = (corners) => (x, y) =>
 // What a mark is drawn by: elements, and what gives each its path.
 const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
   const round = marker && !marker.corners.length;
-  const filled = { style, opacity: alpha ?? 1, class: "ensedu-filled" };
+  const filled = { style: `${style}; fill: var(--ink); stroke: none`, opacity: alpha ?? 1 };
   const line = { style, opacity: alpha ?? 1, "stroke-width": width, "stroke-dasharray": dashes.join(" ") };
   const made = kind === "band" ? [[shape("path", filled), KINDS.band]] : [];
   if (width) made.push([shape("path", line), KINDS[kind]]);
   if (round) made.push([shape("path", { ...line, "stroke-width": marker.size, "stroke-linecap": "round" }), marked([[0, 0], [0, 0]])]);
-  else if (marker) made.push([shape("path", { ...filled, class: "ensedu-filled ensedu-edged" }), marked(marker.corners)]);
+  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(marker.corners)]);
   return made;
 };
 
@@ -75,7 +75,7 @@ export const plot = (holder, parts, built) => {
       const drawn = marks.toSorted((a, b) => a.order - b.order).map(({ of, clip, colors, name, ...looks }) => {
         const style = `--light: ${colors[0]}; --dark: ${colors[1]}`;
         const [own, panel] = [pieces({ style, ...looks }), shape("svg", { ...view, overflow: clip ? "hidden" : "visible" })];
-        const named = name ? [shape("path", { d: name, style, class: "ensedu-filled" }), shape("path", { style, opacity: 0.7 })] : [];
+        const named = name ? [shape("path", { d: name, style: `${style}; fill: var(--ink); stroke: none` }), shape("path", { style, opacity: 0.7 })] : [];
         panel.append(...own.map(([element]) => element));
         group.append(panel, ...named);
         return { of, own, named };
