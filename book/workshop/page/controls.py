@@ -14,6 +14,7 @@ MOST_BUTTONS = 7  # of numbers: more are slid
 # button, and what lies between two.
 ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
 LONGEST_NAME = 120  # pixels of what stands before its buttons, and wraps there
+MOST_TICKS = 40  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
 
@@ -61,7 +62,8 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
 
 def _slider(name: str, options: list[str], position: int, key: str) -> str:
     value, marks = escape(as_read(options[position])), f"{key}-{escape(name)}"
-    ticks = "".join(f'<option value="{i}"></option>' for i in range(len(options)))
+    marked = range(len(options) if len(options) <= MOST_TICKS else 0)
+    ticks = "".join(f'<option value="{i}"></option>' for i in marked)
     return (
         f'<label class="ensedu-control" data-name="{escape(name)}">'
         f"<span>{escape(words(name))}</span>"

@@ -14,7 +14,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import checks
-from workshop.page import figure_numbers, slider_checks, sources
+from workshop.page import computed, figure_numbers, slider_checks, sources
 from workshop.page.controls import as_read, controls, kind, setting, words
 from workshop.page.frames import (
     BOOK,
@@ -28,6 +28,7 @@ from workshop.page.frames import (
     ranges,
 )
 from workshop.page.said import said
+from workshop.plot.moving import Computed
 from workshop.plot.style import Look, look, png
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = ["Drawn", "Explorer", "explore"]
 
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
+MOST_LISTED = 40  # values of a slider
 TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
 
 
@@ -98,7 +100,7 @@ def explore(
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
         numbers, and names such as ``data=["digits", "concrete", "diamonds"]``, are buttons where
         they fit one line; more numbers are slid, longer names a list. At most 150 frames: a page
-        holds them all.
+        holds them all. A `Computed` may have any number of values: a page computes its frames.
 
     Raises
     ------
@@ -118,6 +120,7 @@ def explore(
     ...         width=[3, 50], hidden_layers=[1, 2, 4])
     Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
+    formula = draw if isinstance(draw, Computed) else None
     if isinstance(draw, Drawn) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
         draw = draw.draw
@@ -134,7 +137,7 @@ def explore(
         )
     choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
     frames = prod(map(len, choices.values()))
-    if frames > MOST_FRAMES:
+    if frames > MOST_FRAMES and formula is None:
         sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
     slider_checks.check_names("draw", draw, choices)
@@ -144,7 +147,7 @@ def explore(
         _check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        stays=stays, tables=sources.checked_tables(table),
+        stays=stays, tables=sources.checked_tables(table), formula=formula,
     )  # fmt: skip
 
 
@@ -169,6 +172,7 @@ class Explorer:
         stays: bool,
         linked: "Explorer | None",
         tables: tuple[str, ...],
+        formula: Computed | None = None,
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -182,6 +186,7 @@ class Explorer:
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
         self._sources = tables, sources.code_of_draw(draw)
+        self._formula = formula
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
@@ -199,7 +204,10 @@ class Explorer:
             self._frame(values)
 
     def __repr__(self) -> str:
-        sliders = (f"{name}={self.values[name]!r} of {self.choices[name]}" for name in self.choices)
+        sliders = (
+            f"{name}={self.values[name]!r} of {_listed(options)}"
+            for name, options in self.choices.items()
+        )
         return f"Explorer({', '.join(sliders)})"
 
     @property
@@ -311,17 +319,25 @@ class Explorer:
 
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
-        states = slider_checks.states(self.choices)
+        # A page computes all but the first setting of a formula.
+        states = slider_checks.states(self.choices) if self._formula is None else [self.values]
         self._numbers.clear()
         self._pointed.clear()
         self._kept.clear()
         draws = [partial(self._readable, state) for state in states]
+        named = {"name": self.name, "caption": self.caption, "group": self.group}
+        data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        data += " data-stays" * (self.stays and bool(self.choices))
+        if self._formula is not None:
+            whole = Frames(draws, folder, states.index(self.values))
+            draw = partial(self._figure, self.values)
+            form = computed.html(self._formula, self.values, self.choices, whole, draw, folder)
+            below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
+            return f'<div class="ensedu-explorer"{data}>{form}{below}</div>'
         frames = Frames(draws, folder, states.index(self.values))
         if self.choices:
             frames.check_weight()
         pictures = frames.pictures(self.alt())
-        named = {"name": self.name, "caption": self.caption, "group": self.group}
-        data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
         # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
@@ -342,7 +358,6 @@ class Explorer:
             ]
         if self._pressed[False]:
             moved["pressed"] = [self._pressed[narrow] for narrow in (False, True)]
-        data += " data-stays" * self.stays
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
@@ -382,6 +397,12 @@ class Explorer:
             return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
+
+
+def _listed(options: list[Any]) -> str:
+    if len(options) <= MOST_LISTED:
+        return f"{options}"
+    return f"[{options[0]!r}, {options[1]!r}, …, {options[-1]!r}]"
 
 
 def _framed(pictures: str, room: str = "") -> str:
