@@ -10,8 +10,9 @@ from numpy.random import Generator
 from ensedu import uncertainty as un
 from ensedu.common.optional import optional
 from ensedu.contest.jobs import Trained
-from ensedu.sklearn.calibrated import Calibrated, scores_of_labels
+from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.regressor import targets_of
+from ensedu.uncertainty.conformal import Conformal
 
 __all__ = ["Kept", "KeptClasses", "KeptNumbers", "keep"]
 
@@ -116,9 +117,13 @@ class KeptClasses(Kept):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_set(self, X: Any, level: float = 0.9) -> Bool[Array, "B k"]:
-        """Return which of ``classes_`` are in sets that have the `guarantee` of the level."""
-        p, rng = self._forecast(X).averaged, np.random.default_rng([self._seed, 0, 1])
-        sets = self.conformal_.sets(p, level=level, rng=rng)
+        """Return which of ``classes_`` are in sets that have the `guarantee` of the level.
+
+        A class is in the set unless 1 less its probability is above the `conformal_quantile` of
+        those of the labels that calibrate (Sadinle et al. 2019).
+        """
+        p = self._forecast(X).averaged
+        sets = 1.0 - p <= un.conformal_quantile(self.conformal_.scores, level)
         sets[np.arange(len(sets)), p.argmax(axis=1)] = True
         return sets
 
@@ -134,14 +139,14 @@ class KeptClasses(Kept):
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         p = self._forecast(X).averaged
-        return scores_of_labels(p, self._words(y, len(p)), self.classes_, rng)
+        same = self._words(y, len(p))[:, None] == self.classes_
+        return 1.0 - np.where(same, p, 0.0).sum(axis=1)
 
     def _calibrate(self, X: Any, y: Any, tempered: bool) -> None:
-        number = (self._words(y, len(X))[:, None] == self.classes_).argmax(axis=1)
-        forecast, rng = self._forecast(X), np.random.default_rng([self._seed, 0])
-        self.conformal_ = un.ConformalSets.fit(forecast.averaged, number, rng)
+        self.conformal_ = Conformal(self._scores(X, y, np.random.default_rng(self._seed)))
         if tempered:
-            self.temperature = forecast.temperature(number)
+            same = self._words(y, len(X))[:, None] == self.classes_
+            self.temperature = self._forecast(X).temperature(same.argmax(axis=1))
 
 
 def keep(

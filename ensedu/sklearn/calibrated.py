@@ -3,17 +3,14 @@
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu import uncertainty as un
 from ensedu.common import checks
 
-__all__ = ["Calibrated", "scores_of_labels"]
-
-#: The score of a label that no row to train on had: above those of all others.
-UNKNOWN = 2.0
+__all__ = ["Calibrated"]
 
 
 class Calibrated:
@@ -89,12 +86,3 @@ class Calibrated:
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         """Return how strange each target is, as `conformal_` scored those that calibrated."""
         raise NotImplementedError
-
-
-def scores_of_labels(
-    average: Float[Array, "B k"], y: Any, classes: Shaped[Array, " k"], rng: Generator
-) -> Float[Array, " B"]:
-    """Return the scores of labels y (B,), among `classes` or not."""
-    same = np.asarray(y)[:, None] == classes
-    scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
-    return np.where(same.any(axis=1), scores, UNKNOWN)

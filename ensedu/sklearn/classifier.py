@@ -12,7 +12,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensedu import uncertainty as un
-from ensedu.sklearn.calibrated import scores_of_labels
 from ensedu.sklearn.estimator import Ensemble
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import softmax_cross_entropy
@@ -21,6 +20,8 @@ __all__ = ["EnsembleClassifier"]
 
 #: Of the logarithm of the temperature.
 PRIOR_STD = 0.25
+#: The score of a label that no row to train on had: above those of all others.
+UNKNOWN = 2.0
 
 
 class EnsembleClassifier(ClassifierMixin, Ensemble):
@@ -85,7 +86,9 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         average = un.averaged(self._forecasts(X)[0])
-        return scores_of_labels(average, self._labels(y, len(average)), self.classes_, rng)
+        same = self._labels(y, len(average))[:, None] == self.classes_
+        scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
+        return np.where(same.any(axis=1), scores, UNKNOWN)
 
     def _labels(self, y: Any, rows: int) -> Shaped[Array, " B"]:
         y = np.asarray(y)

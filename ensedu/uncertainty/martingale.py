@@ -1,7 +1,7 @@
 """Whether new rows are like those that calibrated: a bet against it, which may be read any time."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,8 +18,14 @@ __all__ = ["ALARM", "Exchangeability"]
 ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row.
 JUMP = 0.01
-#: On large scores, on none, on small ones.
-BETS = (-1.0, 0.0, 1.0)
+#: Of which intervals a bet watches how many they hold.
+LEVEL = 0.9
+#: What a p-value multiplies a bet by, on average by 1: on large scores, on none, on small ones, and
+#: on scores outside of intervals.
+BETS: tuple[Callable[[float], float], ...] = (
+    lambda p: 1.5 - p, lambda p: 1.0, lambda p: 0.5 + p,
+    lambda p: LEVEL + (p <= 1 - LEVEL),
+)  # fmt: skip
 #: Above this, money is given away: enough is proved, and floats end.
 MOST = 1e9
 
@@ -30,11 +36,12 @@ class Exchangeability:
 
     Each new score has a rank among all n until then, itself among them, as a conformal p-value with
     ties broken by a draw U: ``p = (#{s_i > s_n} + U #{s_i = s_n}) / n``. As long as scores are
-    exchangeable, these are independent and uniform (Vovk et al. 2003). Three bets share the money,
-    of which each row multiplies one by ``1 + ε (p - 1/2)``, ε = -1, 0, 1, after each has given 1%
-    to all: the *simple jumper* (Vovk et al. 2021, alg. 1). So exchangeable rows make a martingale,
-    and by Ville's inequality its wealth **ever** reaches c with a probability of at most 1 / c:
-    look after each row, stop or go on, the bound stays.
+    exchangeable, these are independent and uniform (Vovk et al. 2003). Bets share the money, and
+    before each row each gives 1% to all: the *simple jumper* (Vovk et al. 2021, alg. 1). A row
+    multiplies one by ``1 + ε (p - 1/2)``, for each of ε = -1, 0, 1, and one more, which is ours, by
+    1.9 where p is at most 0.1, outside of a 90% interval, else by 0.9. So exchangeable rows make a
+    martingale, and by Ville's inequality its wealth **ever** reaches c with a probability of at
+    most 1 / c: look after each row, stop or go on, the bound stays.
 
     It sees whether scores become larger or smaller, not whether inputs differ where scores do not.
     New rows join those they are compared with, so that of few scores it learns little.
@@ -52,10 +59,10 @@ class Exchangeability:
 
     #: The wealth after each new row.
     path: tuple[float, ...] = field(default=(), repr=False)
-    #: The mean p-value: below 1/2 where new scores are larger.
-    mean: float = 0.5
+    #: Of how many new rows the score was inside a 90% interval.
+    held: int = 0
     scores: tuple[float, ...] = field(default=(), repr=False)
-    stakes: Sequence[float] = field(default=(1 / 3, 1 / 3, 1 / 3), repr=False)
+    stakes: Sequence[float] = field(default=(0.25, 0.25, 0.25, 0.25), repr=False)
 
     @classmethod
     def fit(cls, scores: Float[Any, " n"]) -> "Exchangeability":
@@ -79,20 +86,20 @@ class Exchangeability:
         scores = score_checks.floats("scores", scores, ("B",))
         check_rng("rng", rng)
         known, stakes, path = [*self.scores], self.stakes, [*self.path]
-        total = self.mean * self.rows
+        held = self.held
         for score, draw in zip(scores.tolist(), rng.random(len(scores)).tolist(), strict=True):
             low, high = bisect_left(known, score), bisect_right(known, score)
             known.insert(high, score)
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
-            pool = JUMP * sum(stakes) / 3
+            pool = JUMP * sum(stakes) / len(stakes)
             each = zip(BETS, stakes, strict=True)
-            stakes = [((1 - JUMP) * own + pool) * (1 + bet * (p - 0.5)) for bet, own in each]
+            stakes = [((1 - JUMP) * own + pool) * bet(p) for bet, own in each]
             given = max(1.0, sum(stakes) / MOST)
             stakes = [own / given for own in stakes]
             path.append(sum(stakes))
-            total += p
+            held += p > 1 - LEVEL
         return replace(
-            self, path=tuple(path), mean=total / len(path), scores=tuple(known),
+            self, path=tuple(path), held=held, scores=tuple(known),
             stakes=tuple(stakes),
         )  # fmt: skip
 
@@ -122,28 +129,27 @@ class Exchangeability:
     @property
     def words(self) -> str:
         """What it says, in a sentence or two."""
+        share = f"{LEVEL:.0%} intervals or sets hold about {self.held / max(1, self.rows):.0%} of"
         if not self.alarm:
             return (
-                f"{self.rows:,} new rows give no sign that the promise is broken "
+                f"{share} {self.rows:,} new rows, which is no sign that the promise is broken "
                 f"(anytime p-value {self.p:.2g})."
             )
-        odds = (
-            f"rows like the old ones would ever say so at most once in {min(1e6, 1 / self.p):,.0f}"
-        )
-        if self.mean < 0.5:
+        odds = f"rows like the old ones would ever say so once in {min(1e6, 1 / self.p):,.0f} times"
+        if self.held < LEVEL * self.rows:
             return (
-                f"The promise no longer stands: errors are larger than they were ({odds} times). "
-                f"Calibrate again, or train anew, on rows like these {self.rows:,}."
+                f"The promise no longer stands: {share} {self.rows:,} new rows ({odds}, or more "
+                "seldom). Calibrate again, or train anew, on rows like these."
             )
         return (
-            f"Rows have changed: errors are smaller than they were ({odds} times). Intervals and "
-            "sets still hold enough, but they are larger than they need to be."
+            f"Rows have changed ({odds}, or more seldom), but the promise stands: {share} "
+            f"{self.rows:,} new rows. They may be larger than they need to be."
         )
 
     def data(self, points: int = 200) -> dict[str, Any]:
         """Return it as JSON can hold it, with at most so many points of the path."""
         steps = np.unique(np.linspace(0, self.rows - 1, min(points, self.rows)).astype(int))
         return {
-            "rows": self.rows, "wealth": self.wealth, "p": self.p, "alarm": self.alarm,
-            "words": self.words, "path": [[int(i) + 1, self.path[i]] for i in steps],
+            "rows": self.rows, "held": self.held, "wealth": self.wealth, "p": self.p,
+            "alarm": self.alarm, "words": self.words, "path": [[int(i) + 1, self.path[i]] for i in steps],
         }  # fmt: skip
