@@ -48,11 +48,14 @@ class Classes:
 
     def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
+        return Classes(self.log_averaged[None] / held_out.temperature(y))
+
+    def temperature(self, y: Int[Array, " B"]) -> float:
+        """Return the temperature that is best for these labels."""
         try:
-            by = uncertainty.TemperatureScaling.fit(held_out.log_averaged, y).temperature
+            return uncertainty.TemperatureScaling.fit(self.log_averaged, y).temperature
         except ValueError:
-            by = 1.0  # all of them right: no temperature is best
-        return Classes(self.log_averaged[None] / by)
+            return 1.0  # all of them right: no temperature is best
 
     def strangeness(self, y: Int[Array, " B"]) -> Float[Array, " B"]:
         """Return what conformal sets compare: 1 less the probability of the label."""
@@ -107,14 +110,17 @@ class Numbers:
         return uncertainty.mixture(self.mean, self.variance)
 
     def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
-        """Scale all standard deviations by the factor that is best on held-out examples.
-
-        For one Gaussian that is the root mean square of its standardized errors.
-        """
-        mean, variance = held_out.moments
-        by = float(((y - mean) ** 2 / variance).mean())
+        """Scale all variances by the factor that is best on held-out examples."""
         own = self.moments
-        return Numbers(own[0][None], by * own[1][None])
+        return Numbers(own[0][None], held_out.temperature(y) * own[1][None])
+
+    def temperature(self, y: Float[Array, "B 1"]) -> float:
+        """Return the factor of variances that is best for these targets, of one Gaussian a row.
+
+        That is the mean square of its standardized errors.
+        """
+        mean, variance = self.moments
+        return float(((y - mean) ** 2 / variance).mean())
 
     def strangeness(self, y: Float[Array, "B 1"]) -> Float[Array, " B"]:
         """Return what conformal intervals compare: the size of the error, in σ."""

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Integer, Shaped
 from numpy import ndarray as Array
+from numpy.random import Generator
 from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensedu import uncertainty as un
+from ensedu.sklearn.calibrated import scores_of_labels
 from ensedu.sklearn.estimator import Ensemble
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import softmax_cross_entropy
@@ -78,10 +80,18 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         return sets
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
-        sets, y = self.predict_set(X, level), np.asarray(y)
-        if y.shape != (len(sets),):
-            raise ValueError(f"y must have a label for each of {len(sets)} rows, got {y.shape}")
-        return (sets & (y[:, None] == self.classes_)).any(axis=1)
+        sets = self.predict_set(X, level)
+        return (sets & (self._labels(y, len(sets))[:, None] == self.classes_)).any(axis=1)
+
+    def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
+        average = un.averaged(self._forecasts(X)[0])
+        return scores_of_labels(average, self._labels(y, len(average)), self.classes_, rng)
+
+    def _labels(self, y: Any, rows: int) -> Shaped[Array, " B"]:
+        y = np.asarray(y)
+        if y.shape != (rows,):
+            raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
+        return y
 
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))

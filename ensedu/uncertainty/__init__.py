@@ -30,7 +30,7 @@ raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
   `mixture_nll`.
 - Calibrated, on held-out rows: `reliability` and `ece` say how well, `TemperatureScaling` mends
   probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
-  they promise.
+  they promise; `Exchangeability` watches whether they still do.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
   kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
   `holm`.
@@ -53,6 +53,7 @@ from ensedu.uncertainty.decompose import (
 )
 from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
+from ensedu.uncertainty.martingale import Exchangeability
 from ensedu.uncertainty.ood import auroc
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
@@ -76,6 +77,7 @@ __all__ = [
     "ConformalSets",
     "CovarianceParts",
     "EntropyParts",
+    "Exchangeability",
     "Interval",
     "Reliability",
     "TemperatureScaling",
