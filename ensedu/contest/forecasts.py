@@ -57,6 +57,10 @@ class Classes:
         except ValueError:
             return 1.0  # all of them right: no temperature is best
 
+    def strangeness(self, y: Int[Array, " B"]) -> Float[Array, " B"]:
+        """Return what conformal sets compare: 1 less the probability of the label."""
+        return 1.0 - self.averaged[np.arange(len(y)), y]
+
     def conformal(
         self, y: Int[Array, " B"], held_out: "Classes", known: Int[Array, " C"]
     ) -> dict[str, float]:
@@ -65,8 +69,8 @@ class Classes:
         The sets are split-conformal (Sadinle et al. 2019): all classes at least as probable as all
         but one in ten of the held-out labels were.
         """
-        wrong = 1.0 - held_out.averaged[np.arange(len(known)), known]
-        inside = 1.0 - self.averaged <= uncertainty.conformal_quantile(wrong, LEVEL)
+        limit = uncertainty.conformal_quantile(held_out.strangeness(known), LEVEL)
+        inside = 1.0 - self.averaged <= limit
         return {
             "coverage": float(inside[np.arange(len(y)), y].mean()),
             "size": float(inside.sum(axis=1).mean()),
@@ -118,10 +122,14 @@ class Numbers:
         mean, variance = self.moments
         return float(((y - mean) ** 2 / variance).mean())
 
+    def strangeness(self, y: Float[Array, "B 1"]) -> Float[Array, " B"]:
+        """Return what conformal intervals compare: the size of the error, in σ."""
+        mean, variance = self.moments
+        return (np.abs(y - mean) / np.sqrt(variance))[:, 0]
+
     def conformal_factor(self, y: Float[Array, "B 1"]) -> float:
         """Return the quantile of the errors, in σ, by which intervals are to be as wide."""
-        mean, variance = self.moments
-        return uncertainty.conformal_quantile((np.abs(y - mean) / np.sqrt(variance))[:, 0], LEVEL)
+        return uncertainty.conformal_quantile(self.strangeness(y), LEVEL)
 
     def conformal(
         self, y: Float[Array, "B 1"], held_out: "Numbers", known: Float[Array, "C 1"]
