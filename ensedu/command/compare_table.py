@@ -1,6 +1,7 @@
 """Methods compared on a reader's own table, and the report of it."""
 
 import argparse
+import functools
 from pathlib import Path
 
 from ensedu.command.errors import CommandError
@@ -19,7 +20,8 @@ def compare_table(options: argparse.Namespace) -> str:
         tables = optional("ensedu.contest.tables", "sklearn")
         contest = optional("ensedu.contest.compare", "sklearn")
         found = contest.compare(
-            tables.read_file(options.file), name=Path(options.file).name, output=folder, say=print,
+            tables.read_file(options.file), name=Path(options.file).name, output=folder,
+            say=functools.partial(print, flush=True),
             with_rows=options.with_rows, **{name: getattr(options, name) for name in OPTIONS},
         )  # fmt: skip
         path = found.report(folder / "report.html")
