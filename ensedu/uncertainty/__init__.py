@@ -30,7 +30,7 @@ raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
   `mixture_nll`.
 - Calibrated, on held-out rows: `reliability` and `ece` say how well, `TemperatureScaling` mends
   probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
-  they promise.
+  they promise; `Exchangeability` watches whether they still do.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
   kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
   `holm`.
@@ -58,6 +58,7 @@ from ensedu.uncertainty.conformal import conformal_quantile
 from ensedu.uncertainty.conformal_intervals import ConformalIntervals
 from ensedu.uncertainty.conformal_sets import ConformalSets
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
+from ensedu.uncertainty.martingale import Exchangeability
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
     accuracy,
@@ -80,6 +81,7 @@ __all__ = [
     "ConformalSets",
     "CovarianceParts",
     "EntropyParts",
+    "Exchangeability",
     "Interval",
     "Reliability",
     "TemperatureScaling",
