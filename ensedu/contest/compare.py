@@ -6,11 +6,14 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
 
 import ensedu
 from ensedu.common import checks
@@ -18,7 +21,8 @@ from ensedu.common.optional import optional
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.jobs import Contestant, Trained
-from ensedu.contest.one_table import answer, verdicts, worst_group
+from ensedu.contest.kept import Kept, keep
+from ensedu.contest.one_table import verdicts, worst_group
 from ensedu.contest.plans import (
     ENTRANTS,
     NETWORK,
@@ -28,15 +32,19 @@ from ensedu.contest.plans import (
     plan_of,
     words_of_plan,
 )  # fmt: skip
+from ensedu.contest.report import answer, page
 from ensedu.contest.rounds import FRESH, Choice, fresh_start, run_split
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
+from ensedu.data import encoder
 
 __all__ = ["Comparison", "compare"]
 
 #: The levels of the intervals that are counted.
 LEVELS = (0.5, 0.8, LEVEL)
+#: What the engine calls one network, by which its seeds are those of a contest.
+ENGINE = {NETWORK: REFERENCE}
 SCORES = ("nll", "error", "parameters", "train_seconds", "predict_seconds")
 #: Where rows that are done are kept, one a line, behind one that says of which comparison.
 KEPT = "rows.jsonl"
@@ -50,7 +58,7 @@ def fold_row(
     `below` counts for each row the calibration scores below its own. With a `curve`, `half` has
     the NLL of a training on half of the rows, with the setting that all of them chose.
     """
-    engine = REFERENCE if name == NETWORK else name
+    engine = ENGINE.get(name, name)
 
     def also(own: Given, choice: Choice, trained: Trained) -> dict[str, Any]:
         (x, y), (held, known) = own.test, own.calibrate
@@ -89,48 +97,63 @@ class Comparison:
     Parameters
     ----------
     data
-        What ``report.json`` holds, all that a report says.
-    understood
-        The table as it was read; its `inputs` reads new rows.
-    task
-        What all contestants were given; the choice of each stands in the rows of `data`.
-    entrants
-        Who took part, by name.
-    kept
-        The rows as they were computed, of each contestant and fold.
+        What ``report.json`` holds, and all that a report says.
+    understood, task
+        The table as it was read (`ensedu.contest.tables.Understood`), and what contestants got.
+    drawn
+        Which rows of the table those of the task are.
+    contestant
+        Whom to take: the best of those that are better than one network, if any is, or that.
+    row
+        What it chose on the last fold.
     """
 
     data: dict[str, Any]
-    understood: Understood
+    understood: Any
     task: Task
-    entrants: Mapping[str, Contestant]
-    kept: Mapping[tuple[str, int], dict[str, Any]] = field(repr=False)
+    drawn: Int[Array, " N"]
+    contestant: Contestant
+    row: Mapping[str, Any]
 
     @property
     def table(self) -> Any:
         """A data frame: of each contestant the mean scores and costs, and its verdict."""
         pandas, data, keys = optional("pandas", "data"), self.data, ["contestant", "temperature"]
-        rows = pandas.DataFrame(data["rows"], columns=[*keys, *SCORES])
-        found = rows.groupby(keys, sort=False).mean().reset_index()
-        words = pandas.DataFrame(
-            data["verdicts"], columns=[*keys, "difference", "low", "high", "word"]
+        rows = pandas.DataFrame(data["rows"])[[*keys, *SCORES]]
+        found = rows.groupby(keys, sort=False).mean().reset_index().sort_values("nll")
+        words = pandas.DataFrame(data["verdicts"])[[*keys, "difference", "low", "high", "word"]]
+        return found.merge(words, how="left", on=keys)
+
+    @cached_property
+    def best(self) -> Kept:
+        """The best contestant as an estimator for new rows: that of the last fold, trained again.
+
+        Rows that it was neither trained nor tested on calibrate it.
+        """
+        fold, name = SPLITS - 1, self.data["best"]
+        own, parts = given(self.task, fold), rows_of_split(self.task, fold)
+        scores = [[float(i != self.row["setting"])] for i in range(len(self.contestant.tries))]
+        choice = Choice(epochs=[self.row["epoch"]], nll=scores)
+        trained = fresh_start(
+            self.task, own, ENGINE.get(name, name), self.contestant, fold, 0, choice
         )
-        return found.merge(words, how="left", on=keys).sort_values("nll", ignore_index=True)
+        columns = encoder(self.task.rows(parts["fit"]), unknown="ignore")
+        frame = self.part("calibrate")
+        return keep(
+            self.contestant.label, trained, self.understood.reader,
+            columns.fit(self.task.rows(parts["fit"])), frame, frame[self.data["table"]["target"]],
+            temperature=True, center=own.center, unit=own.unit, seed=self.data["seed"],
+        )  # fmt: skip
 
-    @property
-    def best(self) -> str:
-        """The name of the contestant to take: better than one network, or that itself."""
-        return str(self.data["best"])
+    def part(self, name: str) -> Any:
+        """Return the rows of a part of the last fold, such as ``"test"``, as the table has them."""
+        return self.understood.frame.iloc[self.drawn[rows_of_split(self.task, SPLITS - 1)[name]]]
 
-    def trained(self, fold: int = SPLITS - 1) -> tuple[Given, Trained]:
-        """Return a fold, and the best contestant as it was trained there, again."""
-        row = self.kept[self.best, fold]
-        own, contestant = given(self.task, fold), self.entrants[self.best]
-        engine = REFERENCE if self.best == NETWORK else self.best
-        nll = np.full((len(contestant.tries), 1), 1.0)
-        nll[row["setting"]] = 0.0
-        choice = Choice(epochs=[row["epoch"]], nll=nll.tolist())
-        return own, fresh_start(self.task, own, engine, contestant, fold, 0, choice)
+    def report(self, path: str | Path) -> Path:
+        """Write a page of one file that says all of it, and return where."""
+        path = Path(path)
+        path.write_text(page(self.data), encoding="utf-8")
+        return path
 
     def __repr__(self) -> str:
         return f"Comparison({self.data['answer']})"
@@ -172,7 +195,7 @@ def compare(
     workers
         Processes, of one thread each; by default as many as cores.
     with_rows
-        Whether `data` has targets and predictions of each row.
+        Whether `Comparison.data` has the targets of the rows that were tested on.
     contestants
         By name others than those of the plan, with a ``"network"`` among them.
     say
@@ -231,8 +254,14 @@ def compare(
             bar.update(plan["seconds"][row["contestant"]] / SPLITS)
             write(folder, found(table, own, drawn, plan, kept, seed, with_rows))
     data = found(table, own, drawn, plan, kept, seed, with_rows)
+    comparison = Comparison(
+        data=data, understood=table, task=own, drawn=drawn, contestant=entrants[data["best"]],
+        row=kept[data["best"], SPLITS - 1],
+    )  # fmt: skip
+    last = comparison.part("test")
+    data["check"] = comparison.best.check(last, last[target]).data()
     write(folder, data)
-    return Comparison(data=data, understood=table, task=own, entrants=entrants, kept=kept)
+    return comparison
 
 
 def fingerprint(table: Understood) -> str:
@@ -302,20 +331,20 @@ def found(
     data: dict[str, Any] = {
         "version": 1, "ensedu": ensedu.__version__, "seed": seed,
         "finished": len(kept) == SPLITS * len(planned),
-        "answer": f"Unfinished: {len(kept)} of {SPLITS * len(planned)} parts are done.",
-        "best": NETWORK, "table": table.about | {"rows_used": n}, "plan": plan, "rows": rows,
+        "answer": "", "best": NETWORK, "table": table.about | {"rows_used": n}, "plan": plan,
+        "rows": rows,
         "verdicts": [], "coverage": [], "held_out": None, "check": None, "learning": [],
         "decisions": decisions(table.about["notes"], plan, failed),
     }  # fmt: skip
     if not data["finished"]:
-        return data
+        return data | {"answer": answer(data)}
     fit, test = np.mean([kept[NETWORK, fold]["rows"] for fold in folds], axis=0).round()
     for scaled in (True, False):
         values = {
             k: np.array([each(kept[k, fold], scaled)["nll"] for fold in folds]) for k in names
         }
         scores = TaskScores(
-            name=table.name, source=table.name, classes=bool(table.classes), train=int(fit),
+            name=task.name, source=task.name, classes=bool(table.reader.classes), train=int(fit),
             test=int(test), values=values,
         )  # fmt: skip
         data["verdicts"] += [
@@ -323,9 +352,8 @@ def found(
             for k, one in verdicts(scores, reference=NETWORK, rows=n).items()
         ]
     words = [one for one in data["verdicts"] if one["temperature"]]
-    data["best"], data["answer"] = answer(
-        words, NETWORK, plan["labels"], f"{n:,} rows of {table.name}"
-    )
+    if better := [one for one in words if one["word"].startswith("better")]:
+        data["best"] = min(better, key=lambda one: one["difference"])["contestant"]
     own = [kept[data["best"], fold] for fold in folds]
     tested = [rows_of_split(task, fold)["test"] for fold in folds]
     order = np.concatenate(tested)
@@ -338,7 +366,7 @@ def found(
             "worst": worst_group(task.x.iloc[order], inside, level),
         })  # fmt: skip
     data["held_out"] = {
-        "row": table.kept[drawn[order]].tolist(),
+        "row": table.frame.index[drawn[order]].tolist(),
         "below": [below for row in own for below in row["below"]],
         "fold": np.repeat(folds, [len(one) for one in tested]).tolist(),
         "calibrated": [row["calibrated"] for row in own],
@@ -352,7 +380,7 @@ def found(
             (n, [each(kept[k, fold], scaled)["nll"][0] for fold in folds]),
         )
     ]  # fmt: skip
-    return data
+    return data | {"answer": answer(data)}
 
 
 def each(row: Mapping[str, Any], scaled: bool) -> dict[str, Any]:
@@ -365,7 +393,7 @@ def scores_of(
 ) -> dict[str, Any]:
     """Return a row as a report has it, means over its trainings."""
     own = each(row, scaled)
-    values = own["nll"], own["error" if table.classes else "rmse"], row["kept"]
+    values = own["nll"], own["error" if table.reader.classes else "rmse"], row["kept"]
     values = *values, row["train_seconds"], row["predict_seconds"]
     scores = {key: float(np.mean(value)) for key, value in zip(SCORES, values, strict=True)}
     who = {"contestant": name, "temperature": scaled, "fold": fold}

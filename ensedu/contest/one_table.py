@@ -1,7 +1,6 @@
 """What is said of one table: words from paired splits of it, rows to settle them, coverage."""
 
 import math
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,7 @@ from ensedu.common.optional import optional
 from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 
-__all__ = ["answer", "rows_to_settle", "verdicts", "worst_group"]
+__all__ = ["rows_to_settle", "verdicts", "worst_group"]
 
 #: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
 LEAST_GROUP, PARTS = 30, 4
@@ -99,33 +98,3 @@ def worst_group(x: Any, inside: Bool[Array, " N"], level: float) -> dict[str, An
     return {
         "column": name, "value": word, "rows": rows, "inside": count, "p": min(1.0, chance * looked)
     }  # fmt: skip
-
-
-def answer(
-    words: Sequence[Mapping[str, Any]], reference: str, labels: Mapping[str, str], size: str
-) -> tuple[str, str]:
-    """Return whom to take, and why, of verdicts: the best of those that are better, if any is.
-
-    `size` says of which rows.
-    """
-    by_word: dict[str, list[Mapping[str, Any]]] = {}
-    for one in sorted(words, key=lambda one: one["difference"]):
-        by_word.setdefault(one["word"].removesuffix(" by little"), []).append(one)
-    better, than = by_word.pop("better", []), labels[reference]
-    best, found = reference, f"On {size}, no method is shown to predict better than {than}."
-    if better:
-        one, best = better[0], better[0]["contestant"]
-        found = (
-            f"On {size}, {labels[best]} predicts {one['word']} than {than}: by "
-            f"{-one['difference']:.3g} nats an example, from {-one['high']:.3g} to "
-            f"{-one['low']:.3g} (p = {one['p']:.2g} among {len(words)} comparisons)."
-        )
-        by_word = {"better, too": better[1:], **by_word}
-    for word, own in by_word.items():
-        if own:
-            found += f" {word.capitalize()}: {', '.join(labels[one['contestant']] for one in own)}."
-    if unclear := by_word.get("unclear"):
-        one = min(unclear, key=lambda one: one["rows_to_settle"])
-        who = labels[one["contestant"]]
-        found += f" About {one['rows_to_settle']:,} rows would settle it for {who}."
-    return best, found

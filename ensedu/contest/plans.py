@@ -27,6 +27,8 @@ MORE = ("mc_dropout", "wide", "rank1")
 #: With more rows batches grow, so that each row is seen as often; fewer are not drawn for time.
 USUAL_ROWS, USUAL_BATCH = 3000, 32
 STEPS = (1000, 500, 250)
+#: Of more rows so many are timed first.
+PILOT_ROWS = 20_000
 #: The part of the minutes that is planned for.
 PLANNED = 0.8
 
@@ -70,11 +72,12 @@ def as_task(table: Understood, seed: int, rows: int, steps: int) -> tuple[Task, 
         groups = groups[drawn]
         if seed:  # in the order in which they come now, so that splits cut them otherwise
             groups = optional("pandas", "data").factorize(groups)[0].astype(np.int64)
-    name = f"{table.name}, seed {seed}" if seed else table.name
+    label = table.about["name"]
     task = Task(
-        name=name, label=table.name, x=table.x.iloc[drawn].reset_index(drop=True),
-        y=table.y[drawn], groups=groups, time=None if table.time is None else table.time[drawn],
-        steps=steps, batch_size=USUAL_BATCH * -(-rows // USUAL_ROWS),
+        name=f"{label}, seed {seed}" if seed else label, label=label, groups=groups,
+        x=table.x.iloc[drawn].reset_index(drop=True), y=table.y[drawn],
+        time=None if table.time is None else table.time[drawn], steps=steps,
+        batch_size=USUAL_BATCH * -(-rows // USUAL_ROWS),
     )  # fmt: skip
     return task, drawn
 
@@ -105,11 +108,11 @@ def plan_of(
     With too little time fewer trainings are scored, then fewer rows are drawn, then trainings are
     shorter; with more than enough, more contestants take part.
     """
-    budget = 60 * checks.real("minutes", minutes, low=0.0) * workers * PLANNED
+    end = time.monotonic() + 60 * checks.real("minutes", minutes, low=0.0)
     first = {k: ENTRANTS[k] for k in FIRST} if contestants is None else dict(contestants)
     if contestants is None and importlib.util.find_spec("tabm"):
         first |= TABULAR
-    rows, steps = len(table.y), STEPS[0]
+    rows, steps = min(len(table.y), PILOT_ROWS), STEPS[0]
 
     def measured(who: Mapping[str, Contestant]) -> dict[str, tuple[float, float]]:
         task, _ = as_task(table, seed, rows, steps)
@@ -121,6 +124,7 @@ def plan_of(
 
     while True:
         each = measured(first)
+        budget = max(1.0, end - time.monotonic()) * workers * PLANNED
         starts = next((s for s in (FRESH, 2) if total(each, s) <= budget), 1)
         over = total(each, starts) / budget
         if over <= 1 or (rows <= USUAL_ROWS and steps == STEPS[-1]):
@@ -129,6 +133,8 @@ def plan_of(
             rows = max(USUAL_ROWS, int(0.9 * rows / over))
         else:
             steps = STEPS[STEPS.index(steps) + 1]
+    more = max(1.0, min(len(table.y) / rows, 1 / over))  # time grows no faster than rows
+    rows, each = int(more * rows), {k: (more * a, more * b) for k, (a, b) in each.items()}
     if contestants is None and starts == FRESH and rows == len(table.y):
         for name, seconds in sorted(measured({k: ENTRANTS[k] for k in MORE}).items()):
             if total(each | {name: seconds}, starts) <= budget:
@@ -151,8 +157,7 @@ def plan_of(
 def words_of_plan(table: Understood, plan: Mapping[str, Any]) -> str:
     """Return what was done with the table, and the plan, as text to read before it starts."""
     about, search, seconds = table.about, plan["search"], plan["seconds"]
-    kind = f"one of {len(table.classes)} classes" if table.classes else "a number"
-    lines = [f"{table.name}: {about['rows']:,} rows; {table.target} is {kind}", *about["notes"]]
+    lines = ["{name}: {rows:,} rows; {target}, a {task}".format(**about), *about["notes"]]
     for one in about["columns"]:
         words = (one["kind"], one["treatment"], one["note"])
         lines.append(f"  {one['name']}: {', '.join(filter(None, words))}")

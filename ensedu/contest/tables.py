@@ -19,7 +19,7 @@ from ensedu.data.cells import GAPS
 from ensedu.data.encoding import MOST_CATEGORIES
 from ensedu.sklearn.rows import groups_of_rows, looks_grouped
 
-__all__ = ["Understood", "read_file", "understand"]
+__all__ = ["Reader", "Understood", "read_file", "understand"]
 
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
@@ -34,22 +34,12 @@ NAMES_ROWS = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Understood:
-    """A table as contestants get it, and what was decided on the way."""
+class Reader:
+    """How new rows are read as a table was; it holds none of its rows."""
 
-    name: str
-    target: str
-    #: Those of a `Task`, and which rows of the table they are.
-    x: Any
-    y: Float[Array, "N 1"] | Int[Array, " N"]
-    kept: Int[Array, " N"]
-    groups: Int[Array, " N"] | None
-    time: Float[Array, " N"] | None
-    #: The labels, in order; none where the target is a number, of which `log` is learned or not.
+    #: The labels, in order; none where the target is a number, whose logarithm is learned or not.
     classes: tuple[str, ...]
     log: bool
-    #: What a report says of it.
-    about: dict[str, Any]
     #: How columns are read, a frame without rows, and of which log(1 + value) is entered.
     like: Any = field(repr=False)
     logs: tuple[str, ...]
@@ -59,6 +49,22 @@ class Understood:
         if missing := [name for name in self.like if name not in frame]:
             raise ValueError(f"frame must have the columns {missing}, got {[*frame][:20]}")
         return _far_as_logs(clean(frame[[*self.like]], like=self.like), self.logs)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Understood:
+    """A table as contestants get it, and what was decided on the way."""
+
+    #: The rows and columns that are used, as they stand in the table.
+    frame: Any = field(repr=False)
+    reader: Reader
+    #: Those of a `Task`.
+    x: Any = field(repr=False)
+    y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
+    groups: Int[Array, " N"] | None = field(repr=False)
+    time: Float[Array, " N"] | None = field(repr=False)
+    #: What a report says of it.
+    about: dict[str, Any]
 
 
 def read_file(path: str | Path) -> Any:
@@ -132,7 +138,7 @@ def understand(
     if time is not None:
         when = _read_time(frame[time])
     elif group is not None:
-        groups = frame[group].factorize()[0].astype(np.int64)
+        groups = frame[group].factorize(sort=True)[0].astype(np.int64)
         if groups.max() + 1 < FEW:
             raise ValueError(f"group must have at least {FEW} values, got {groups.max() + 1}")
     else:
@@ -148,8 +154,8 @@ def understand(
         "notes": notes, "warnings": warnings,
     }  # fmt: skip
     return Understood(
-        name=name, target=target, x=x.reset_index(drop=True), y=y, kept=frame.index.to_numpy(),
-        groups=groups, time=when, classes=classes, log=log, about=about, like=like, logs=logs,
+        frame=frame, reader=Reader(classes=classes, log=log, like=like, logs=logs),
+        x=x.reset_index(drop=True), y=y, groups=groups, time=when, about=about,
     )  # fmt: skip
 
 
@@ -175,7 +181,7 @@ def _read_target(
     found, y = np.unique(values, return_inverse=True)
     whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()
     if len(found) == 1:
-        raise ValueError(f"target must have different values, got {found[0]!r} alone")
+        raise ValueError(f"target must have different values, got {found.tolist()[0]!r} alone")
     if kind == "names" and task == "regression":
         raise ValueError(f"target must hold numbers for a regression, got {values[0]!r} first")
     if kind == "names" or (task is None and (whole or len(found) == 2)):
