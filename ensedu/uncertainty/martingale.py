@@ -151,5 +151,6 @@ class Exchangeability:
         steps = np.unique(np.linspace(0, self.rows - 1, min(points, self.rows)).astype(int))
         return {
             "rows": self.rows, "held": self.held, "wealth": self.wealth, "p": self.p,
-            "alarm": self.alarm, "words": self.words, "path": [[int(i) + 1, self.path[i]] for i in steps],
+            "alarm": self.alarm, "words": self.words,
+            "path": [[int(i) + 1, self.path[i]] for i in steps],
         }  # fmt: skip
