@@ -17,7 +17,8 @@ FLOORS = (
     ("ensedu.methods", "ensedu.priors", "ensedu.data", "ensedu.uncertainty"),
     ("ensedu.numpy", "ensedu.counting", "ensedu.colors"),
     ("ensedu.torch", "ensedu.costs"),
-    ("ensedu.theory", "ensedu.sklearn", "ensedu.contest", "ensedu.xray"),
+    ("ensedu.theory", "ensedu.sklearn", "ensedu.xray"),
+    ("ensedu.contest",),
     ("ensedu.command",),
     ("ensedu.__main__",),  # the door
     ("workshop",),

@@ -129,6 +129,7 @@ def explore(
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.given(text)}")
+    checks.boolean("stays", stays)
     slider_checks.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(

@@ -13,6 +13,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
+from ensedu.torch.train import predicting
 from ensedu.torch.train.predicting import check_examples, fingerprint, first_not_finite, rows_of
 from tests.torch.train.tools import (
     STEPS,
