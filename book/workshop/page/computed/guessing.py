@@ -84,7 +84,7 @@ def html(guess: Asked, page: str, folder: Path) -> str:
     }  # fmt: skip
     return (
         f'<div class="ensedu-guess"><template><p><strong>Predict.</strong> {guess.question}</p>'
-        f'<div class="ensedu-frame ensedu-axes">{axes.pictures(0, "")}</div>'
+        f'<div class="ensedu-frame ensedu-axes">{axes.pictures("")}</div>'
         '<p class="ensedu-hint ensedu-before">The first point is given. Draw the rest with a '
         "finger or the mouse, or with the arrow keys.</p>"
         f'<p class="ensedu-hint ensedu-after">{guess.key}</p>'
