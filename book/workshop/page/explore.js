@@ -85,6 +85,14 @@
   // A row of a figure says its numbers where a mouse points at it, or a finger taps it. They stand in
   // the figure's table, too: this is for the eye alone. Until a reader has done so, a line says it.
   const hints = [];
+  const hintAt = (frame, words) => {
+    const hint = document.createElement("p");
+    hint.className = "ensedu-hint";
+    hint.ariaHidden = "true";
+    hint.textContent = words;
+    frame.before(hint);
+    return hint;
+  };
   const sayWherePointed = (root, rows) => {
     const frame = root.querySelector(".ensedu-frame");
     const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
@@ -95,12 +103,7 @@
       frame.append(part);
       return part;
     });
-    const hint = document.createElement("p");
-    hint.className = "ensedu-hint";
-    hint.ariaHidden = "true";
-    hint.textContent = `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`;
-    frame.before(hint);
-    hints.push(hint);
+    hints.push(hintAt(frame, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`));
     let shownAt = 0; // where the page stood when they were said
     const hide = () => {
       band.hidden = note.hidden = true;
@@ -324,6 +327,7 @@
 
     // A place of the figure may choose a value: one of several images shows itself.
     if (pressed) {
+      const hint = hintAt(frame, `Press another ${controls[0].words} in the figure, or slide.`);
       const under = ({ clientX, clientY }) => {
         const image = [...frame.querySelectorAll("picture img")].find((one) => one.checkVisibility());
         const { left, top, width, height } = image.getBoundingClientRect();
@@ -334,6 +338,7 @@
       frame.addEventListener("click", (event) => {
         const place = under(event);
         if (!place) return;
+        hint.style.visibility = "hidden"; // nothing below moves
         set(new URLSearchParams(place[0]));
         moved();
         rest();
