@@ -69,7 +69,7 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, hom
     assert len(paths[0]) == len(paths[1])
     # Other points have their own places, and so have the same ones, once they come back.
     for points in (8, 16):
-        figure.get_by_text(str(points), exact=True).click()
+        figure.get_by_role("radio", name=str(points), exact=True).check()
     assert "moved" not in page.evaluate("location.hash")
     # A link sets it; so many points are not moved one by one.
     link = page.locator(f'a.ensedu-set[href="#{NAME}:points=256&noise=0.2&model=line"]')
