@@ -6,7 +6,7 @@ import re
 import pytest
 
 from scripts.browsing import PHONE, visit
-from tests.browser.small import swipe
+from tests.browser.small import AT_REST, swipe
 
 CURVE, LINES, DRAWN = (
     f"book/learning/{name}.html" for name in ("uncertainty", "bayes-by-backprop", "deep-ensembles")
@@ -44,6 +44,7 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, hom
     assert noise.get_attribute("aria-valuetext") == "0.5"
     # A point follows the mouse, and then the keys; Page Down goes to another.
     grip = figure.locator(".ensedu-grip").last
+    grip.scroll_into_view_if_needed()
     box = grip.bounding_box()
     middle = [box[start] + box[size] / 2 for start, size in (("x", "width"), ("y", "height"))]
     page.mouse.move(*middle)
@@ -68,7 +69,7 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, hom
     assert len(paths[0]) == len(paths[1])
     # Other points have their own places, and so have the same ones, once they come back.
     for points in (8, 16):
-        figure.get_by_text(str(points), exact=True).click()
+        figure.get_by_role("radio", name=str(points), exact=True).check()
     assert "moved" not in page.evaluate("location.hash")
     # A link sets it; so many points are not moved one by one.
     link = page.locator(f'a.ensedu-set[href="#{NAME}:points=256&noise=0.2&model=line"]')
@@ -106,9 +107,11 @@ def test_a_reader_draws_and_then_sees_what_is_true(open_page, server, touch):
     assert show.is_disabled() and not guess.locator(".ensedu-after").last.is_visible()
     assert not page.locator(".ensedu-predict > details, .ensedu-predict > p").first.is_visible()
     asked = json.loads(guess.locator("script").text_content())
-    guess.scroll_into_view_if_needed()
     if touch:
-        box = guess.locator("rect.ensedu-grip").last.bounding_box()
+        whole = guess.locator("rect.ensedu-grip").last
+        whole.evaluate("(rect) => rect.scrollIntoView({ block: 'center' })")
+        page.evaluate(AT_REST)
+        box = whole.bounding_box()
         bottom = box["y"] + box["height"]
         swipe(page, (box["x"] + 2, box["y"] + 20), (box["x"] + box["width"] - 2, bottom - 10))
     else:
@@ -133,9 +136,13 @@ def test_a_reader_draws_and_then_sees_what_is_true(open_page, server, touch):
 
 def test_where_nothing_may_be_stored_a_reader_still_draws(open_page, server):
     page = open_page()
-    page.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no') } })"
-    )
+    page.add_init_script("""for (const name of ["getItem", "setItem"]) {
+      const kept = Storage.prototype[name];
+      Storage.prototype[name] = function (key, ...value) {
+        if (key.startsWith("ensedu-guess")) throw new Error("full");
+        return kept.call(this, key, ...value);
+      };
+    }""")
     page.goto(server + DRAWN)
     guess = page.locator(".ensedu-guess")
     for _ in range(9):
@@ -148,6 +155,7 @@ def test_where_nothing_may_be_stored_a_reader_still_draws(open_page, server):
 def test_on_paper_and_without_scripts_the_picture_and_the_question_stay(open_page, server, scripts):
     page = open_page("dark" if scripts else "light", java_script_enabled=scripts)
     for address, picture in ((LINES, ".ensedu-whole picture:visible img"), (DRAWN, "")):
+        page.emulate_media(media="screen")
         page.goto(server + address)
         if scripts:
             page.locator(".ensedu-on").first.wait_for()

@@ -116,6 +116,8 @@ export const grip = (svg, { x, y }, element, { move, press, end }) => {
     move(x.from(place.x), y.from(place.y));
   };
   element.classList.add("ensedu-grip");
+  // The page does not scroll below it; inside an SVG, Chromium has no touch-action.
+  element.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
   element.addEventListener("pointerdown", (event) => {
     event.preventDefault(); // no text is selected
     element.setPointerCapture(event.pointerId);
