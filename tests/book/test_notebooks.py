@@ -14,7 +14,7 @@ from scripts.notebooks import main, strip, write
 from workshop.running import sources
 
 # How the text form begins of what becomes a figure of the book.
-FIGURES = ("Explorer(", "Live(", "DrawDigit(")
+FIGURES = ("Explorer(", "Live(", "DrawDigit(", "XRay(")
 EXEMPT = {"nbval-ignore-output", "nbval-skip", "skip-execution", "raises-exception"}
 
 

@@ -12,7 +12,7 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
-from ensedu.numpy.layer_classes import layer_class
+from ensedu.numpy.network import layer_class
 from ensedu.priors import Cauchy, Normal
 from tests.backends import DEVICES, B, M, m, n
 

@@ -38,6 +38,7 @@ QUESTIONS: Mapping[str, str] = {
     "nuts-distances": "How far is each method from the posterior of a small network?",
     "one-run": "What does one training hold besides its last network, by its learning rate?",
     "one-run-curves": "Where do the functions that one run passes lie apart?",
+    "one-table": "How often does one table get a word that is not due, or one that is?",
     "output-width": "How do outputs at the start become Gaussian as the width grows?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
     "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",

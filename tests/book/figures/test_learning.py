@@ -17,14 +17,15 @@ from workshop.experiments.bayesian_cnn_images import Known, Seen
 from workshop.experiments.contest.mixes import Mix
 from workshop.experiments.images_out import METHODS as MAKERS
 from workshop.experiments.images_out import TEST, Crop
-from workshop.figures import bayes_by_backprop as bbb
-from workshop.figures import bayesian_cnn as cnn
-from workshop.figures import best, images_out, mixes, next_task, uncertainty
-from workshop.figures import deep_ensembles as deep
-from workshop.figures import mc_dropout as dropout
-from workshop.figures import more_from_one_network as one_run
-from workshop.figures import pruning_and_mushrooms as pruning
-from workshop.figures import training_batch_ensemble as signs
+from workshop.figures.learning import batch_ensemble as signs
+from workshop.figures.learning import bayes_by_backprop as bbb
+from workshop.figures.learning import bayesian_cnn as cnn
+from workshop.figures.learning import deep_ensembles as deep
+from workshop.figures.learning import images_out, mixes, next_task, uncertainty
+from workshop.figures.learning import mc_dropout as dropout
+from workshop.figures.learning import more_from_one_network as one_run
+from workshop.figures.learning import pruning_and_mushrooms as pruning
+from workshop.figures.learning import shootout as best
 from workshop.page.frames import ranges
 from workshop.plot.style import PAGE
 
@@ -33,7 +34,7 @@ SCALED = "one network, with a temperature"
 X = np.linspace(-4.6, 4.6, 47)
 
 # Uncertainty.
-CURVE = uncertainty.Curve(exact.exact, exact.CHOICES)
+CURVE = uncertainty.Curve(exact.exact, exact.every_point(), exact.CHOICES)
 FOUND = exact.exact(64, 0.2, "bumps")
 DOUBT = np.sqrt(FOUND.unknown**2 + 0.2**2)
 SAMPLES = FOUND.mean + FOUND.unknown * RNG.standard_normal((11, 1))
@@ -104,12 +105,10 @@ CALLED = {"single": "one network", "deep_ensemble": "deep ensemble", "mean_field
 def line(correlation):
     covariance = np.array([[0.25, 0.1 * correlation], [0.1 * correlation, 0.04]])
     both = np.linspace(0.1, 0.7, 7), np.full(7, 0.3)
-    return bbb.Line(
-        np.array([2.0, 3.5]), covariance, np.array([0.01, -0.02]), np.array([0.3, 0.12]), both
-    )  # fmt: skip
+    return bbb.Line(np.array([2.0, 3.5]), np.linalg.inv(covariance), both)
 
 
-LINES = bbb.Lines(np.linspace(-1, 4, 7), {0: line(0.0), 3: line(-0.8)})
+LINES = bbb.Lines(np.linspace(-1, 4, 7), lambda around: line(-0.8 if around else 0.0), 0.5)
 EFFECTS = {
     name: Interval(mean, mean - 0.1, mean + 0.2, 10, 0.01)
     for name, mean in (("KL weight 10", -2.0), ("12,000 steps", -0.34), ("initial σ 1", 0.96))
@@ -138,13 +137,12 @@ CROPS = images_out.Crops({(k, method): Crop(TRUTH, MADE, STD) for k in TEST for 
 # Side trips.
 ERRORS = {
     "one network": np.array([6.0, 7, 11, 29]),
-    "N(0, 0.1²), the whole KL": np.array([14.0, 13, 15, 25]),
+    "N(0, 0.1²)": np.array([14.0, 13, 15, 25]),
+    "N(0, 1)": np.array([6.0, 7, 9, 50]),
     "scale mixture": np.array([5.0, 6, 10, 40]),
-}  # fmt: skip
-CUTS = pruning.Cuts(
-    [0, 50, 90, 98], {name: [own, own - 0.5, own + 0.7] for name, own in ERRORS.items()},
-    {0: 1.2, 50: 1.3, 98: 1.5},
-)  # fmt: skip
+}
+SPLITS = {name: [own, own - 0.5, own + 0.7] for name, own in ERRORS.items()}
+CUTS = pruning.Cuts([0, 50, 90, 98], {1: SPLITS, 0.1: SPLITS}, {0: 1.2, 50: 1.3, 98: 1.5})
 GREEDY = np.array([2000.0, 2400.0, 2700.0])
 AGAINST = {
     "5% random": paired(np.array([2500.0, 2900, 3300]) - GREEDY),
@@ -229,7 +227,7 @@ CASES = {
     ),
     "correlated weights": (  # √(1 − 0.8²)
         LINES, (3,), "around 3 each weight has 0.60 of its true standard deviation.",
-        *LINES.lines[3].doubt, [2.0, 3.5],
+        *LINES.line(3).doubt, [2.0, 3.5],
     ),
     "distances": (
         bbb.Distances(RATIOS, CALLED), (), "2 of 3 are less sure than NUTS at the data, 1 in the",
@@ -253,7 +251,8 @@ CASES = {
         MADE, STD, WRONG, np.full((10, 10), 100.0),
     ),
     "the flat curve": (
-        CUTS, (), "N(0, 0.1²), the whole KL: 14% errors with all weights, 15% with a tenth.",
+        CUTS, (0.1,),
+        "With N(0, 0.1²) as the prior, 14% errors with all weights, 15% with a tenth.",
         *ERRORS.values(), ERRORS["one network"] + 0.7, [1.2, 1.3, 1.5], [100, 50, 10, 2],
     ),
     "least regret": (
@@ -279,10 +278,10 @@ def test_a_value_at_the_end_of_its_interval_is_inside():
 def test_ellipses_are_two_standard_deviations_around_their_centers():
     _, exactly, cloud, *_ = drawn(lambda: WALKS.draw("0.2")).axes[0].lines
     true, ours = drawn(lambda: LINES.draw(3)).axes[0].lines
-    own = LINES.lines[3]
+    own = LINES.line(3)
     for curve, center, covariance in (
         (exactly, BEST, COVARIANCE), (cloud, SEEN.mean(0), one_run.swag_covariance(SEEN)),
-        (true, 0, own.covariance), (ours, own.apart, np.diag(own.sigma**2)),
+        (true, 0, own.covariance), (ours, 0, np.diag(own.sigma**2)),
     ):  # fmt: skip
         away = curve.get_xydata() - center
         lengths = np.einsum("bi,ij,bj->b", away, np.linalg.inv(covariance), away)
@@ -299,9 +298,10 @@ def test_the_covariance_is_that_of_the_contests_swag():
 def test_the_part_of_a_standard_deviation_is_the_theorems():
     features, targets = np.split(RNG.normal([1.0, 2.0, 0.0], size=(11, 3)), [2], axis=1)
     known, zero = conjugate.posterior(features, targets, noise_std=0.5), np.zeros(2)
-    one = bbb.Line(zero, known.covariance, zero, np.ones(2), (zero, zero))
+    one = bbb.Line(zero, known.precision, (zero, zero))
     part = (known.mean_field_std / known.std)[0]
-    assert f"{part:.2f}" in bbb.Lines(zero, {3: one}).say(3)
+    np.testing.assert_allclose(one.sigma, known.mean_field_std)
+    assert f"{part:.2f}" in bbb.Lines(zero, lambda _: one, 0.5).say(3)
 
 
 def test_the_band_of_nuts_and_its_data_are_of_one_draw():

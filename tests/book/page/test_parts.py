@@ -145,3 +145,19 @@ def test_names_are_words_and_numbers_have_a_minus_sign_and_no_idle_zero():
 )
 def test_a_few_are_buttons_and_many_a_slider_or_a_list(options, found):
     assert kind(options) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "columns"),
+    [
+        ("noise", [0.1, 0.2, 0.4], 0),
+        ("points", [4, 8, 16, 32, 64, 128, 256], 7),  # a line of their own
+        ("method", ["one network", "ensembles", "mean-field", "MC dropout"], 2),
+        ("trained", ["N(0, 1)", "N(0, 0.1²)", "N(0, 0.1²), KL × 0.1"], 3),  # the last in two lines
+        ("photograph", ["camera", "cat", "flower", "grass", "rocket"], 3),
+    ],
+)
+def test_on_a_phone_no_button_stands_alone_in_its_row(name, options, columns):
+    root = BeautifulSoup(controls({name: options}, {name: options[0]}, "key"), "html.parser")
+    style = root.select_one("[role=radiogroup]").get("style", "--ensedu-columns: 0")
+    assert style == f"--ensedu-columns: {columns}"

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import LOCATIONS
-from workshop.figures import best, choosing
+from workshop.figures.cost import choosing
+from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
 from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
 from workshop.page.sources import Code, code_of_draw, menu
@@ -46,10 +47,10 @@ def test_names_are_found_on_their_lines():
 
 
 def test_the_code_of_a_drawing_is_that_of_its_function():
-    method = Code("workshop.figures.best", "Dots.draw")
+    method = Code("workshop.figures.learning.shootout", "Dots.draw")
     assert code_of_draw(best.Dots({}, {}).draw) == method
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
-    function = Code("workshop.figures.choosing", "draw_ends")
+    function = Code("workshop.figures.cost.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
     assert code_of_draw(plot.network) == Code("workshop.plot.network", "network")
     line = lines_of_module(function.module)["draw_ends"]
@@ -83,7 +84,7 @@ def test_the_build_says_what_computes_tables():
     assert computed(["bayes", "zoo"]) == (
         f'<li>Table {table("bayes")}, computed by <a href="{where}/bayes.html#EXPERIMENT">'
         "this experiment</a>: <code>make results NAME=bayes</code></li>"
-        f"<li>Table {table('zoo')}, computed by a script: <code>make zoo</code></li>"
+        f"<li>Table {table('zoo')}, computed by a script: <code>make test-others</code></li>"
     )
     both = computed(["contest/gpa2", "contest/telco"])
     assert f"<li>Tables {table('contest/gpa2')}, {table('contest/telco')}, computed by" in both
