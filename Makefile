@@ -86,7 +86,7 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	mkdir -p $(LAUNCH)
 	cp -R .binder book ensedu pyproject.toml requirements README.md LICENSE $(LAUNCH)
 	$(PYTHON) -m venv $(LAUNCH)/venv
-	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -r .binder/requirements.txt
+	cd $(LAUNCH) && venv/bin/python -m pip install --quiet --retries 1 -r .binder/requirements.txt
 	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -c requirements/book.txt nbval
 	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build $(LAUNCH)/book/workshop $(LAUNCH)/book/build
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book

@@ -59,7 +59,7 @@ def test_a_method_is_named_in_few_files():
     }
     # Examples in docstrings are no code.
     aside = re.compile(
-        r'""".*?"""|^LAYER_CLASSES.*?^}|^from .*? import (\(.*?\)|.*?$)', re.S | re.M
+        r'""".*?"""|^LAYER_CLASSES.*?^}|^from .*? import (\(.*?\)|.*?$)', flags=re.S | re.M
     )
     code = {path: aside.sub("", text) for path, text in sources.items()}
     for method, row in METHODS.items():

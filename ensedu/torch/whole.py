@@ -18,7 +18,6 @@ from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.members import (
-    DROPOUT_AXES,
     HOOKS,
     MemberCopies,
     ModelEnsemble,
@@ -39,6 +38,7 @@ from ensedu.torch.roles import (
     tensors_of,
     weight_like,
 )
+from ensedu.torch.running import DROPOUT_AXES
 
 # Of each option that chooses how members start: what becomes of a trained model without it, the
 # start that keeps what it has learned, and the one that is usual.
