@@ -14,7 +14,7 @@ OPTIONS = ("target", "task", "minutes", "group", "time", "seed")
 
 
 def compare_table(options: argparse.Namespace) -> str:
-    """Compare, write ``report.html`` and ``report.json``, and return the answer and where it is."""
+    """Compare, and return the answer and where the report is."""
     folder = Path(options.output or f"{Path(options.file).stem}-compared")
     try:
         tables = optional("ensedu.contest.tables", "sklearn")
@@ -24,7 +24,6 @@ def compare_table(options: argparse.Namespace) -> str:
             say=functools.partial(print, flush=True),
             with_rows=options.with_rows, **{name: getattr(options, name) for name in OPTIONS},
         )  # fmt: skip
-        path = found.report(folder / "report.html")
         kept = ""
         if options.save is not None:
             Path(options.save).mkdir(parents=True, exist_ok=True)
@@ -36,8 +35,8 @@ def compare_table(options: argparse.Namespace) -> str:
         ) from None
     except (ImportError, TypeError, ValueError, RuntimeError) as error:
         words = str(error)
-        named = words.partition(" ")[0] in OPTIONS
+        named = words.partition(" ")[0] in (*OPTIONS, "output")
         raise CommandError(f"--{words}" if named else words) from None
     except OSError as error:
         raise CommandError(f"--output: {error}; what was done until then is kept") from None
-    return f"{found.data['answer']}\n{path}{kept}"
+    return f"{found.data['answer']}\n{folder / 'report.html'}{kept}"

@@ -191,7 +191,8 @@ def compare(
     name
         What the table is called.
     output
-        A folder that keeps the plan and each row that is done: the same call goes on there.
+        A folder that keeps the plan and each row that is done, so that the same call goes on, and
+        gets ``report.html`` and ``report.json``.
     workers
         Processes, of one thread each; by default as many as cores.
     with_rows
@@ -247,6 +248,7 @@ def compare(
         bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
         initial=sum(plan["seconds"][k] / SPLITS for k, _ in kept),
     )  # fmt: skip
+    write(folder, found(table, own, drawn, plan, kept, seed, with_rows))
     with bar:
         for row in in_processes(fold_row, missing, workers):
             kept[row["contestant"], row["fold"]] = row
@@ -307,11 +309,13 @@ def append(folder: Path | None, line: Mapping[str, Any]) -> None:
 
 
 def write(folder: Path | None, data: Mapping[str, Any]) -> None:
-    """Write ``report.json``, whole: who opens it finds the old one or the new one."""
+    """Write both reports, whole: who opens one finds the old one or the new one."""
     if folder is not None:
-        part = folder / "report.json.part"
-        part.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
-        part.replace(folder / "report.json")
+        text = json.dumps(data, indent=1, ensure_ascii=False)
+        for name, content in (("report.json", text), ("report.html", page(data))):
+            part = folder / f"{name}.part"
+            part.write_text(content, encoding="utf-8")
+            part.replace(folder / name)
 
 
 def found(

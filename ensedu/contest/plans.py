@@ -1,6 +1,8 @@
 """Before anything is compared: who takes part, on how many rows, and how long that will take."""
 
 import importlib.util
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,6 +35,19 @@ PILOT_ROWS = 20_000
 PLANNED = 0.8
 
 
+def watched(parent: int, call: Callable[..., Any], case: tuple[Any, ...]) -> Any:
+    """Call in a process that ends when the one that started it has ended, were it killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    if os.getpid() != parent and all(one.name != "watch" for one in threading.enumerate()):
+        threading.Thread(target=watch, name="watch", daemon=True).start()
+    return call(*case)
+
+
 def in_processes(
     call: Callable[..., Any], cases: Sequence[tuple[Any, ...]], workers: int
 ) -> Iterator[Any]:
@@ -46,7 +61,7 @@ def in_processes(
     with one, joblib.parallel_config("loky", inner_max_num_threads=1):
         run = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
         try:
-            yield from run(joblib.delayed(call)(*case) for case in cases)
+            yield from run(joblib.delayed(watched)(os.getpid(), call, case) for case in cases)
         except killed as error:
             raise RuntimeError(
                 "a worker process was killed, for want of memory if nobody did it; what was done "
