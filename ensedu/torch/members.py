@@ -23,7 +23,7 @@ from torch.func import functional_call, vmap
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.common import checks
-from ensedu.torch.base import check_dense, check_generator
+from ensedu.torch.base import OfThread, check_dense, check_generator
 from ensedu.torch.nested import check_own_batches, map_tensors, named_tensors, stack_nested
 from ensedu.torch.roles import PRODUCTS, Plan
 from ensedu.torch.running import (
@@ -44,12 +44,18 @@ CONSTANTS = (bool, int, float, str, type(None))
 CONTAINERS = (list, tuple, set, dict, OrderedDict)
 
 
+class _Calls(OfThread):
+    """How many masks a pass of this thread has taken."""
+
+    number = 0
+
+
 class FixedDropout(nn.Module):
     """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
 
     def __init__(self, masks: Sequence[Tensor], p: float) -> None:
         super().__init__()
-        self.p, self.number, self.calls = p, len(masks), 0
+        self.p, self.number, self._calls = p, len(masks), _Calls()
         for i, mask in enumerate(masks):
             self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
 
@@ -59,8 +65,8 @@ class FixedDropout(nn.Module):
                 "noise has no mask for a dropout that this member calls; accepted is what "
                 "net.noise() returns for such inputs"
             )
-        mask = self.get_buffer(f"mask{self.calls % self.number}")
-        self.calls += 1
+        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
+        self._calls.number += 1
         return input * (mask.to(input.dtype) / (1 - self.p))
 
 
@@ -68,7 +74,7 @@ def restart_masks(model: nn.Module, _: Any) -> None:
     """Let a pass of a member begin with the first masks."""
     for part in model.modules():
         if isinstance(part, FixedDropout):
-            part.calls = 0
+            part._calls.number = 0
 
 
 @dataclass(eq=False)
