@@ -1,11 +1,8 @@
 """Figure functions: whatever they are given can be read; they show it, and say what follows."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import Circle, Rectangle
 
 from ensedu import counting
 from ensedu.counting import Count
@@ -16,17 +13,14 @@ from tests.book.plot.given import (
     X,
     array,
     curves,
-    density,
     distribution,
     forest,
     functions,
     inside,
-    matrices,
-    modulation,
     parts,
     pooled,
 )  # fmt: skip
-from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, entries, meshes, place_of, words
+from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
 from workshop import plot
 from workshop.plot import Belief, bars, style
 from workshop.plot.colored_cells import INKS
@@ -37,8 +31,7 @@ from workshop.plot.style import LOOKS, MUTED, PAGE, PALETTE, SHARED
 M, m, n = 2, 3, 5
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}
 TRUTH, MEMBERS = np.cos(X), np.sin(X) + 0.1 * np.arange(3)[:, None]
-MATRICES, R, S, W = array(M, m, n), array(M, m), array(M, n), array(m, n)
-OUTER = R[:, :, None] * S[:, None, :]
+MATRICES, W = array(M, m, n), array(m, n)
 STD = 0.75 * np.abs(W)
 PARTS = parts(M, m, n)
 BATCH, RANK1 = PARTS["batch_ensemble"], PARTS["rank1"]
@@ -60,8 +53,6 @@ ROWS = {
 }
 BAND = Belief("rank1", MEMBERS.mean(0), np.full(11, 0.25), MEMBERS)
 MISSED = np.where(np.abs(TRUTH - BAND.mean) <= 0.5, np.nan, TRUTH)
-NEAR = 0.75 + 0.25 * np.linspace(-5, 5, 201)
-BELL = np.exp(-(((NEAR - 0.75) / 0.25) ** 2) / 2) / np.sqrt(2 * np.pi) / 0.25
 CASES = {
     "totals of counts, and their ratios": (
         lambda: plot.parameter_bars(COUNTS), [],
@@ -78,15 +69,6 @@ CASES = {
     "curves as multiples": (
         lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log=True, log_x=True),
         [[0.5, 2, 3], [1, 1, 1]], {"0.5×", "1×", "2×", "1", "2", "8"},
-    ),
-    "a density": (
-        lambda: density(0.75, 0.25, draws=np.array([0.2, -1.5, 2.25])),
-        [[-3, *NEAR, 3], [0, *BELL, 0], BELL[np.abs(NEAR - 0.75) <= 0.25], [0.2, -1.5, 2.25],
-         [0.75, 1.0]],
-        {"3 draws", "μ = 0.75", "σ = 0.25"},
-    ),
-    "a density at its end": (
-        lambda: density(2.9, 0.5, draws=np.ones(1)), [[2.9, 2.4], [1.0]], {"1 draw", "μ = 2.9"}
     ),
     "a distribution": (
         distribution, [W, STD, *MATRICES, np.sign(W) * (MATRICES[1] - W) / STD],
@@ -114,18 +96,6 @@ CASES = {
         lambda: functions({"a": BAND}, data=(X, X), named={"data": (2, -1, 1.5, 0.5)}),
         [[2, -1, 1.5, 0.5]], {"data", "mean ± 2σ"},
     ),
-    "matrices": (matrices, MATRICES, {"member 1", "member 2", "input", "output", "−3", "3"}),
-    "a small matrix": (
-        lambda: matrices(weights=np.array([[[0.5, -0.25], [-0.001, 1.0]]]), titles=["it"]), [],
-        {"it", "0.50", "−0.25", "0.00", "1.00"},
-    ),
-    "large matrices": (
-        lambda: matrices(1, 17, 13), array(1, 17, 13), {"1", "13", "17"}
-    ),
-    "modulation": (
-        modulation, [W, *R, *S, *OUTER, *(W * OUTER)],
-        {"W, shared", "W ∘ r sᵀ", "∘", "=", "member 2", "−7", "11"},
-    ),
     "inside": (
         lambda: inside(PARTS), [
             *COMPUTED, *PARTS["single"].values(), *PARTS["deep_ensemble"]["weight"],
@@ -133,10 +103,6 @@ CASES = {
         ], {f"{COUNTS[k].total:,}" for k in SHAPES} | {"shared", "member 2", "draw 2", "biases"},
     ),
     "the key": (plot.key, [], {"computed", "never stored", *plot.LABELS.values()}),
-    "a network": (
-        lambda: plot.network([2, 3, 1000]), [],
-        {"2", "1,000", "⋮", "2·3", "3·1,000", "+ 3", "= 9", "= 4,000", "total 4,009"},
-    ),
 }  # fmt: skip
 
 
@@ -179,11 +145,6 @@ EXTREMES = {
     "huge curves": lambda: curves((1e5, 1e12), {"single": [1e40, 2e60]}, (1e39, 3e60), log=True),
     "small curves": lambda: curves((1e-7, 1e-3), {"a": [-1e-5, 2e-5]}, (-2e-5, 3e-5), log_x=True),
     "many ticks": lambda: curves(DEVICES, {"rank1": range(8)}, (0, 8), log_x=True),
-    "a density at an end": lambda: density(2.9, 1e-6),
-    "a flat density": lambda: density(-2.95, 100.0),
-    "a density elsewhere": lambda: density(7.0, 3.0),
-    "a density of large numbers": lambda: density(-321, 1, 1e90, xlim=(-325e90, -317e90)),
-    "a density of small numbers": lambda: density(0.0, 1.0, 1e-90),
     "one number distributed": lambda: distribution(1, 1, 1),
     "many distributed": lambda: distribution(6, 16, 16, 1e-9, method="mean_field"),
     "large numbers distributed": lambda: distribution(5, 2, 16, 1e90),
@@ -202,18 +163,6 @@ EXTREMES = {
     "a smallest layer": lambda: inside(parts(1, 1, 1)),
     "a largest layer": lambda: inside(parts(8, 8, 8), single=Count(10**60)),
     "a flat layer": lambda: inside(parts(3, 1, 5, ["single"]), single=Count()),
-    "one matrix": lambda: matrices(1, 1, 1),
-    "many matrices": lambda: matrices(16, 16, 16),
-    "large matrices": lambda: matrices(1, 784, 300),
-    "high matrices": lambda: matrices(3, 100, 2),
-    "places for more": lambda: matrices(2, 3, 5, places=4),
-    "long titles": lambda: matrices(11, 5, 5, titles=[f"{LONG} {i}" for i in range(11)]),
-    "unbroken titles": lambda: matrices(2, 5, 5, unit=1e90, titles=["x" * 99, "y"]),
-    "one modulated": lambda: modulation(1, 8, 8),
-    "many modulated": lambda: modulation(4, 8, 1, 1e-9),
-    "large numbers modulated": lambda: modulation(2, 2, 3, 1e90),
-    "the deepest network": lambda: plot.network([784, *[50] * 9, 1]),
-    "the widest network": lambda: plot.network([10**12, 10**12]),
     "panels": shared_panels,
 }
 
@@ -268,8 +217,6 @@ def test_a_bar_is_as_long_as_its_total_and_its_pieces_as_their_roles(look):
 @pytest.mark.parametrize("one, other", [
     (lambda: plot.parameter_bars({"single": Count(3), "mine": Count(7)}),
      lambda: plot.parameter_bars({"single": Count(10**6), "mine": Count(5)})),
-    (lambda: plot.network([1, 1, 1], widest=50), lambda: plot.network([1, 50, 1], widest=50)),
-    (lambda: matrices(1, 3, 5, places=4), lambda: matrices(2, 3, 5, places=4)),
 ])  # fmt: skip
 def test_a_slider_moves_no_words(one, other, look):
     first, second = drawn(one, look), drawn(other, look)
@@ -386,7 +333,7 @@ def test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_comput
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("draw, ends, spreads", [
-    (distribution, {2}, {(0, 3)}), (modulation, {7, 11}, set()), (matrices, {3}, set()),
+    (distribution, {2}, {(0, 3)}),
 ])  # fmt: skip
 def test_color_maps_have_the_ends_that_were_given_on_their_page(draw, ends, spreads, look):
     found = {True: set(), False: set()}
@@ -408,22 +355,7 @@ def test_entries_can_be_read_in_their_cells(look):
     assert not {*style.DARK, *style.DARK.values()} & {*INKS}
 
 
-@pytest.mark.parametrize("look, shape, fits", [
-    (WIDE, (2, 5, 5), True), (WIDE, (4, 5, 5), False), (WIDE, (1, 9, 2), True),
-    (WIDE, (1, 10, 2), False), (WIDE, (1, 5, 8), False), (NARROW, (1, 5, 5), True),
-    (NARROW, (2, 5, 5), False), (NARROW, (4, 2, 2), True), (NARROW, (4, 2, 4), False),
-])  # fmt: skip
-def test_entries_are_written_where_they_fit(look, shape, fits):
-    weights = np.full(shape, 0.5)
-    (axes,) = drawn(lambda: matrices(weights=weights), look).axes
-    assert entries(axes) == ["0.50"] * (weights.size * fits)
-    assert not entries(drawn(lambda: matrices(weights=weights, annotate=False), look).axes[0])
-
-
 @pytest.mark.parametrize("draw, solid, hatched", [
-    (lambda: matrices(method="deep_ensemble"), [PALETTE["deep_ensemble"]] * M, 0),
-    (matrices, [], 0),
-    (modulation, [SHARED, *[PALETTE["batch_ensemble"]] * 2 * M], 0),
     (distribution, [], 1 + M),
     (lambda: distribution(method="mean_field"), [SHARED, PALETTE["mean_field"]], 1 + M),
 ])  # fmt: skip
@@ -434,21 +366,3 @@ def test_only_what_is_stored_has_a_solid_frame_and_what_is_random_is_hatched(dra
     assert [to_hex(one.get_edgecolor()) for one in whole if one.get_linewidth()] == solid
     assert len([one for one in frames if one.get_hatch()]) == hatched
     assert {to_hex(one.get_edgecolor()) for one in frames if one not in whole} <= {MUTED}
-
-
-@pytest.mark.parametrize("look", LIGHT)
-def test_areas_of_a_network_are_true_to_scale_between_its_nodes(look):
-    def rectangles(sizes, widest):
-        (axes,) = drawn(lambda: plot.network(sizes, widest=widest), look).axes
-        return axes, [one.get_bbox().bounds for one in axes.patches if isinstance(one, Rectangle)]
-
-    sizes = [11, 17, 13]
-    axes, found = rectangles(sizes, 34)
-    nodes = sorted({one.center[0] for one in axes.patches if isinstance(one, Circle)})
-    unit = found[0][2] / sizes[1]
-    for (x, _, width, height), (rows, columns), ends in zip(
-        found, pairwise(sizes), pairwise(nodes), strict=True
-    ):
-        assert (width, height) == pytest.approx((columns * unit, rows * unit))
-        assert x + width / 2 == pytest.approx(sum(ends) / 2)
-    assert rectangles(sizes, 68)[1][0][2] == pytest.approx(found[0][2] / 2)
