@@ -1327,13 +1327,6 @@ MUTANTS = (
         "a wrong number is near enough",
     ),
     Mutant(
-        "book/workshop/page/playground/layers.py",
-        "if values[place] != start[place]:",
-        "if True:",
-        ("tests/book/page/test_playground.py",),
-        "a link carries what nobody changed",
-    ),
-    Mutant(
         "book/workshop/page/seeded_random.py",
         "b ^ b >> 9, (c + (c << 3)) & _MASK",
         "b ^ b >> 8, (c + (c << 3)) & _MASK",

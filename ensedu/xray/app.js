@@ -47,7 +47,7 @@ const baseOf = (state) => {
   return bases.get(key);
 };
 const unitNow = () => baseOf(state).unit * 2 ** state.zoom;
-const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
+const perNumber = () => (bars.track() * 0.9 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
 
 const address = (push) => {
   const hash = `#${encode(state)}`;
@@ -218,7 +218,7 @@ const makeControls = () => {
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;

@@ -32,6 +32,9 @@ PICTURES = {
 SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number, canvas")]
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
+SEEN_AT = (
+    "(place) => [...document.querySelectorAll(place)].map((one) => one.value ?? one.innerText)"
+)
 FRAME = "() => new Promise(requestAnimationFrame)"
 
 
@@ -158,16 +161,26 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
 def test_what_is_changed_moves_what_is_made_of_it(opened):
     with opened(xray("4-5", 2), "#share=1&zoom=numbers") as page:
 
-        def made(member):
+        def numbers(place):
+            page.evaluate(FRAME)
+            cells = page.locator(f"{place} .number").all()
             return [
-                one.inner_text()
-                for one in page.locator(f".block:nth-child({member}) .made .number").all()
+                float((one.inner_text() or one.input_value()).replace("−", "-")) for one in cells
             ]
+
+        def made(member):
+            return numbers(f".each .block:nth-child({member}) .at-W")
+
+        def check_outputs(member):
+            block = f".each .block:nth-child({member})"
+            x, W, b = numbers(".once .at-r"), made(member), numbers(f"{block} .at-b")
+            expected = [sum(x[a] * W[5 * a + k] for a in range(4)) + b[k] for k in range(5)]
+            assert numbers(f"{block} .at-y") == pytest.approx(expected, abs=0.5)  # as shown
 
         before = made(1), made(2)
         r = page.get_by_label("r₁[2]", exact=True)
         r.focus()
-        assert page.locator(".moves").count() == 5  # one row of W₁
+        assert page.locator(".moves").count() == 10  # one row of W₁, and all of y₁
         r.press("ArrowUp")
         now = made(1), made(2)
         assert now[1] == before[1]
@@ -176,10 +189,23 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         ] * 5 + [True] * 10
         assert "row 2 of W₁" in words(page, ".told")
         page.get_by_label("W[1, 1]", exact=True).focus()
-        assert page.locator(".moves").count() == 2  # an entry of each member
+        assert page.locator(".moves").count() == 4  # an entry and an output of each member
+        page.get_by_label("x[3]", exact=True).fill("7")
+        page.get_by_label("x[3]", exact=True).press("Enter")
+        check_outputs(1)
+        check_outputs(2)
         page.get_by_role("button", name="Reset numbers").click()
-        page.evaluate(FRAME)
         assert (made(1), made(2)) == before
+
+
+def test_another_sample_leaves_what_is_stored(opened):
+    with opened(xray("3-4"), "#share=3&zoom=numbers") as page:
+        stored, drawn = ".once input", ".each .at-W"
+        first = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
+        page.get_by_role("button", name="Draw anew").click()
+        page.evaluate(FRAME)
+        again = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
+        assert again[0] == first[0] and again[1] != first[1]
 
 
 def test_a_guess_comes_before_the_answer(opened):
@@ -196,7 +222,7 @@ def test_a_guess_comes_before_the_answer(opened):
 def test_where_sharing_does_not_pay(opened):
     with opened(xray("1-50-50-1"), "#share=1") as page:
         marks = [one.inner_text() for one in page.locator(".lost").all()]
-        assert marks[0] == marks[2] == "▲ does not save: (M − 1) mn = 150 < 204 = M (m + n)"
+        assert marks[0] == marks[2] == "▲ too thin to gain: M (m + n) = 204 > 150 = (M − 1) mn"
         assert marks[1] == ""
         box = page.locator(".map").bounding_box()
         page.locator(".map").click(position={"x": 48, "y": box["height"] / 2})
