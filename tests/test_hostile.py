@@ -257,8 +257,6 @@ OTHERS = {
     "plot.panels": {"count": 2},
     "plot.distribution": {"draws": np.ones((M, m, n))},
     "plot.growth_curves": {"x": [1.0, 2.0]},
-    "plot.weight_density": {"mean": 1.0, "std": 0.5, "draws": np.ones(4)},
-    "plot.weight_matrices": {"method": "deep_ensemble"},
     "toys.points": {"name": "gap"},
     # No distributions, float64 and one step: no value makes the loss overflow.
     "torch.fit": {

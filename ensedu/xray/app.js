@@ -218,7 +218,7 @@ const makeControls = () => {
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;

@@ -302,7 +302,7 @@ const makeNumbers = (on) => {
       const value = kind === "made" ? arrays.made(...place) : kind === "y" ? arrays.output(...place) : arrays.stored(kind, ...place);
       const text = plainNumber(value);
       if (isMade(key)) setText(cell, squeezed(value));
-      else if (document.activeElement !== cell || drag) cell.value = text;
+      else if (document.activeElement !== cell || drag) cell.value = text.length > 4 ? text.replace(/^(−?)0\./, "$1.") : text;
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (most[kind] ?? 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }

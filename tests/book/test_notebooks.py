@@ -47,7 +47,7 @@ def test_every_figure_has_a_cell_a_name_and_a_caption(notebook):
         assert figures <= 1, f"one figure a cell, so that it has its own number:\n{cell.source}"
         if figures:
             assert "caption=" in cell.source, cell.source
-            names += re.findall(r'\bname="(fig-[a-z0-9-]+|live)"', cell.source)
+            names += re.findall(r'\bname="(fig-[a-z0-9-]+|live|playground)"', cell.source)
             count += 1
     assert len(names) == len(set(names)) == count
 

@@ -10,9 +10,9 @@ import pytest
 from scripts.browsing import DESK, PHONE, visit
 from scripts.browsing import pages as all_pages
 
-COMPARISON = "book/counting/comparison.html"
 BACKPROP = "book/learning/bayes-by-backprop.html"
 IMAGES = "book/learning/bayesian-cnn.html"
+SPEED = "book/cost/speed-and-memory.html"
 CONTEST = "book/learning/shootout.html"
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
@@ -97,7 +97,7 @@ def move(page, explorer, i, key):
 
 @pytest.mark.parametrize("home", ["server", "folder"], indirect=True)
 def test_keys_move_every_slider_and_nothing_below_moves(page, home):
-    visit(page, home + COMPARISON)
+    visit(page, home + SPEED)
     assert page.locator(EXPLORERS).count() > 1
     for viewport, mode in ((DESK, "light"), (PHONE, "dark")):
         page.set_viewport_size(viewport)
@@ -117,7 +117,7 @@ def test_keys_move_every_slider_and_nothing_below_moves(page, home):
 @pytest.mark.parametrize("touch", [False, True], ids=["mouse", "touch"])
 def test_mouse_and_touch_move_sliders_and_press_buttons(open_page, server, touch):
     page = open_page(**TOUCH | {"has_touch": touch})
-    visit(page, server + COMPARISON)
+    visit(page, server + SPEED)
     for explorer in page.locator(EXPLORERS).all():
         for part in explorer.locator("input[type=range], .ensedu-toggle label").all():
             part.scroll_into_view_if_needed()
@@ -131,7 +131,7 @@ def test_mouse_and_touch_move_sliders_and_press_buttons(open_page, server, touch
 
 
 def test_the_address_keeps_the_setting_and_leads_back_to_it(page, open_page, server):
-    visit(page, server + COMPARISON)
+    visit(page, server + SPEED)
     explorer = page.locator(EXPLORERS).last
     before = page.evaluate("history.length")
     move(page, explorer, 0, "End")
@@ -139,12 +139,12 @@ def test_the_address_keeps_the_setting_and_leads_back_to_it(page, open_page, ser
     fragment = page.evaluate("location.hash")
     assert page.evaluate("history.length") == before  # "back" leaves the page
     other = open_page(viewport=PHONE)
-    visit(other, server + COMPARISON + fragment)
+    visit(other, server + SPEED + fragment)
     assert check(other, named(other, name), "narrow-light") == moved
     top = named(other, name).evaluate("(root) => root.getBoundingClientRect().top")
     assert -PHONE["height"] < top < PHONE["height"]
     for nonsense in (f"#{name}:width=7&depth=2", f"#{name}", f"#{name}:%zz", "#:"):
-        visit(other, server + COMPARISON + nonsense)  # only the end of the address changes
+        visit(other, server + SPEED + nonsense)  # only the end of the address changes
         other.reload()
         check(other, other.locator(EXPLORERS).first, "narrow-light")
 
@@ -152,7 +152,7 @@ def test_the_address_keeps_the_setting_and_leads_back_to_it(page, open_page, ser
 def test_values_in_the_text_set_sliders(page, server):
     """Of some pages; that every link names a figure and its values, the build checks."""
     links = 0
-    for chapter in (COMPARISON, CONTEST):
+    for chapter in (SPEED, CONTEST):
         visit(page, server + chapter)
         # Some stand in the answer to a question.
         page.evaluate("document.querySelectorAll('details').forEach((fold) => (fold.open = true))")
@@ -212,7 +212,7 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
     page.on(
         "response", lambda response: sizes.append(int(response.headers.get("content-length", 0)))
     )
-    visit(page, server + COMPARISON)
+    visit(page, server + SPEED)
     page.wait_for_timeout(300)
     look = f"{'wide' if viewport is DESK else 'narrow'}-{mode}"
     assert fetched and {each for *_, each in fetched} == {look}
@@ -234,10 +234,10 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
 @pytest.mark.parametrize("scripts", [True, False])
 def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server, scripts):
     page = open_page("dark" if scripts else "light", java_script_enabled=scripts)
-    page.goto(server + COMPARISON)
+    page.goto(server + SPEED)
     explorer = page.locator(EXPLORERS).first
     if scripts:
-        visit(page, server + COMPARISON)
+        visit(page, server + SPEED)
         move(page, explorer, 0, "End")
         check(page, explorer, "wide-dark")
         page.wait_for_function(
@@ -248,7 +248,7 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server, scr
     assert explorer.locator(".ensedu-light img").is_visible()
     assert not explorer.locator(".ensedu-dark img, .ensedu-sliders").filter(visible=True).count()
     said = explorer.locator(".ensedu-setting").inner_text()
-    assert said == f"Set to width {1000 if scripts else 50}, hidden layers 2, members 4."
+    assert said == f"Set to width {2048 if scripts else 50}."
 
 
 def test_on_a_phone_the_switch_and_the_axis_of_a_tall_figure_stay_in_sight(open_page, server):

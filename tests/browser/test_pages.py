@@ -106,7 +106,7 @@ def test_forced_colors_follow_the_system_and_show_what_is_chosen(browser, open_p
     context = browser.new_context(color_scheme="dark", forced_colors="active")
     context.add_init_script("for (const key of ['mode', 'theme']) localStorage[key] = 'light'")
     page = context.new_page()
-    visit(page, server + BATCH)
+    visit(page, server + "book/counting/rank-1-bnn.html")
     for frame in page.locator(".ensedu-frame").all():
         frame.scroll_into_view_if_needed()
         images = frame.locator("img:visible")
@@ -181,11 +181,12 @@ LAST = "4 of 4: Add a point where there was none."
 def intro(open_page, server, request):
     page = open_page(**request.param)
     visit(page, server + "book/intro.html")
+    page.evaluate("document.getElementById('fig-doubt').scrollIntoView()")
     page.wait_for_function(BAND)
     return page
 
 
-def test_what_to_try_is_in_the_first_view_and_ticked_when_it_is_done(intro):
+def test_what_to_try_is_in_view_with_the_trainer_and_ticked_when_it_is_done(intro):
     asked, band = (
         intro.locator(".ensedu-t-try [role=status]"),
         intro.locator("p.ensedu-t-control strong"),

@@ -113,12 +113,13 @@ def explore(
 
     Examples
     --------
+    >>> from ensedu import counting
     >>> from workshop import plot
-    >>> def draw(width, hidden_layers):
-    ...     return plot.network([1, *[width] * hidden_layers, 1])
-    >>> explore(draw, alt="a network of {hidden_layers} hidden layers of width {width}",
-    ...         width=[3, 50], hidden_layers=[1, 2, 4])
-    Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
+    >>> def draw(width):
+    ...     counts = {"single": counting.mlp([1, width, width, 1])}
+    ...     return plot.parameter_bars(counts)
+    >>> explore(draw, alt="what a network 1-h-h-1 of width {width} stores", width=[3, 50])
+    Explorer(width=3 of [3, 50])
     """
     formula = draw if isinstance(draw, Computed) else None
     if isinstance(draw, Drawn) and not callable(draw):

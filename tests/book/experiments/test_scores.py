@@ -11,12 +11,12 @@ from scipy import stats
 from ensedu import uncertainty
 from ensedu.data import gap
 from ensedu.torch import mlp
-from workshop.experiments import averaging, table_one
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import bayesian_cnn_images as seen
 from workshop.experiments import digit_networks as networks
 from workshop.experiments import disentangling as parts
 from workshop.experiments import running_example as example
+from workshop.experiments import table_one
 from workshop.experiments.shared.comparisons import add_verdicts, compare_with_reference
 
 rng = np.random.default_rng(0)
@@ -40,17 +40,6 @@ def test_curves_of_a_known_noise():
     nll = float(example.nll(outputs, torch.from_numpy(truth)))
     constant = math.log(gap.noise * math.sqrt(2 * math.pi))
     assert nll + constant == pytest.approx(-densities.logpdf(truth).mean(), rel=1e-12)
-
-
-def test_what_an_average_leaves_is_that_of_members_from_different_starts_in_the_gap(monkeypatch):
-    monkeypatch.setitem(example.SETTINGS, "epochs", 2)
-    found = averaging.by_start(3)
-    assert np.ptp(found.curves["same"], axis=0).max() < 1e-12
-    inside = (gap.gaps[0][0] < found.x) & (found.x < gap.gaps[0][1])
-    errors = found.curves["different"][:, inside] - gap.truth(found.x)[inside]
-    of_two = [((errors.sum(0) - errors[i]) / 2) ** 2 for i in range(3)]  # all but one member
-    wanted = {1: (errors**2).mean(), 2: np.mean(of_two), 3: (errors.mean(0) ** 2).mean()}
-    assert found.left([1, 2, 3]) == pytest.approx(wanted, rel=1e-12)
 
 
 def test_gaussian_ensembles_by_size_and_alone():

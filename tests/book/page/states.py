@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ensedu.counting import Count
 from workshop import plot
 from workshop.page.explore import explore
 from workshop.page.live import live, trainer_state
@@ -11,7 +12,7 @@ SIX = tuple(trainer_state.STARTS)
 
 
 def draw(width, ensemble_size=1):
-    return plot.network([1, *[width] * ensemble_size, 1])
+    return plot.parameter_bars({"a": Count(width, ensemble_size)})
 
 
 def explorer(**options):

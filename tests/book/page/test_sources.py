@@ -52,7 +52,7 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
     function = Code("workshop.figures.cost.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
-    assert code_of_draw(plot.network) == Code("workshop.plot.network", "network")
+    assert code_of_draw(plot.key) == Code("workshop.plot.key", "key")
     line = lines_of_module(function.module)["draw_ends"]
     assert text_of(function.module).splitlines()[line - 1].startswith("def draw_ends(")
 

@@ -25,12 +25,6 @@ def curves(x=(1, 2), totals=None, ylim=(1, 9), **options):
     return plot.growth_curves(x, totals, ylim=ylim, **words | options)
 
 
-def density(mean=1.0, std=0.5, unit=1.0, **options):
-    mean, std = unit * mean, unit * std
-    rest = {"draws": mean + std * array(23), "xlim": (-3 * unit, 3 * unit), "top": 1.7 / unit}
-    return plot.weight_density(mean, std, **rest | options)
-
-
 def distribution(S=2, m=3, n=5, unit=1.0, **options):
     mean, draws = array(m, n, unit=unit), array(S, m, n, unit=unit)
     given = {"mean": mean, "std": 0.75 * np.abs(mean), "draws": draws, "method": "rank1"}
@@ -64,14 +58,3 @@ def parts(M=2, m=3, n=5, methods=SHAPES):
 def inside(arrays=None, **counts):
     arrays = parts() if arrays is None else arrays
     return plot.inside(arrays, {key: COUNTS[key] for key in arrays} | counts)
-
-
-def matrices(*shape, unit=1.0, **options):
-    given = {"weights": array(*shape or (2, 3, 5), unit=unit), "value_range": 3 * unit}
-    return plot.weight_matrices(**given | options)
-
-
-def modulation(M=2, m=3, n=5, unit=1.0, **options):
-    given = {"weight": array(m, n, unit=unit), "r": array(M, m), "s": array(M, n)}
-    ranges = {"value_range": 7 * unit, "factor_range": 11}
-    return plot.modulation(**given | ranges | options)

@@ -1,11 +1,8 @@
 """Figure functions: whatever they are given can be read; they show it, and say what follows."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
-from matplotlib.patches import Circle, Rectangle
 
 from ensedu import counting
 from ensedu.counting import Count
@@ -16,13 +13,10 @@ from tests.book.plot.given import (
     X,
     array,
     curves,
-    density,
     distribution,
     forest,
     functions,
     inside,
-    matrices,
-    modulation,
     parts,
     pooled,
 )  # fmt: skip
@@ -37,8 +31,7 @@ from workshop.plot.style import LOOKS, MUTED, PAGE, PALETTE, SHARED
 M, m, n = 2, 3, 5
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}
 TRUTH, MEMBERS = np.cos(X), np.sin(X) + 0.1 * np.arange(3)[:, None]
-MATRICES, R, S, W = array(M, m, n), array(M, m), array(M, n), array(m, n)
-OUTER = R[:, :, None] * S[:, None, :]
+MATRICES, W = array(M, m, n), array(m, n)
 STD = 0.75 * np.abs(W)
 PARTS = parts(M, m, n)
 BATCH, RANK1 = PARTS["batch_ensemble"], PARTS["rank1"]
@@ -60,8 +53,6 @@ ROWS = {
 }
 BAND = Belief("rank1", MEMBERS.mean(0), np.full(11, 0.25), MEMBERS)
 MISSED = np.where(np.abs(TRUTH - BAND.mean) <= 0.5, np.nan, TRUTH)
-NEAR = 0.75 + 0.25 * np.linspace(-5, 5, 201)
-BELL = np.exp(-(((NEAR - 0.75) / 0.25) ** 2) / 2) / np.sqrt(2 * np.pi) / 0.25
 CASES = {
     "totals of counts, and their ratios": (
         lambda: plot.parameter_bars(COUNTS), [],
@@ -78,15 +69,6 @@ CASES = {
     "curves as multiples": (
         lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log=True, log_x=True),
         [[0.5, 2, 3], [1, 1, 1]], {"0.5×", "1×", "2×", "1", "2", "8"},
-    ),
-    "a density": (
-        lambda: density(0.75, 0.25, draws=np.array([0.2, -1.5, 2.25])),
-        [[-3, *NEAR, 3], [0, *BELL, 0], BELL[np.abs(NEAR - 0.75) <= 0.25], [0.2, -1.5, 2.25],
-         [0.75, 1.0]],
-        {"3 draws", "μ = 0.75", "σ = 0.25"},
-    ),
-    "a density at its end": (
-        lambda: density(2.9, 0.5, draws=np.ones(1)), [[2.9, 2.4], [1.0]], {"1 draw", "μ = 2.9"}
     ),
     "a distribution": (
         distribution, [W, STD, *MATRICES, np.sign(W) * (MATRICES[1] - W) / STD],
@@ -114,18 +96,6 @@ CASES = {
         lambda: functions({"a": BAND}, data=(X, X), named={"data": (2, -1, 1.5, 0.5)}),
         [[2, -1, 1.5, 0.5]], {"data", "mean ± 2σ"},
     ),
-    "matrices": (matrices, MATRICES, {"member 1", "member 2", "input", "output", "−3", "3"}),
-    "a small matrix": (
-        lambda: matrices(weights=np.array([[[0.5, -0.25], [-0.001, 1.0]]]), titles=["it"]), [],
-        {"it", "0.50", "−0.25", "0.00", "1.00"},
-    ),
-    "large matrices": (
-        lambda: matrices(1, 17, 13), array(1, 17, 13), {"1", "13", "17"}
-    ),
-    "modulation": (
-        modulation, [W, *R, *S, *OUTER, *(W * OUTER)],
-        {"W, shared", "W ∘ r sᵀ", "∘", "=", "member 2", "−7", "11"},
-    ),
     "inside": (
         lambda: inside(PARTS), [
             *COMPUTED, *PARTS["single"].values(), *PARTS["deep_ensemble"]["weight"],
@@ -133,10 +103,6 @@ CASES = {
         ], {f"{COUNTS[k].total:,}" for k in SHAPES} | {"shared", "member 2", "draw 2", "biases"},
     ),
     "the key": (plot.key, [], {"computed", "never stored", *plot.LABELS.values()}),
-    "a network": (
-        lambda: plot.network([2, 3, 1000]), [],
-        {"2", "1,000", "⋮", "2·3", "3·1,000", "+ 3", "= 9", "= 4,000", "total 4,009"},
-    ),
 }  # fmt: skip
 
 
@@ -173,8 +139,7 @@ EXTREMES = {
     "many curves": lambda: curves((1, 2), {f"curve {i}": [1, i] for i in range(24)}, (0, 24)),
     "curves, long words": lambda: curves((1, 2), {LONG: [1, 2]}, (0, 3), xlabel=LONG, ylabel=LONG),
     "many ticks": lambda: curves(DEVICES, {"rank1": range(8)}, (0, 8), log_x=True),
-    "a flat density": lambda: density(-2.95, 100.0),
-    "a density of large numbers": lambda: density(-321, 1, 1e90, xlim=(-325e90, -317e90)),
+    "one number distributed": lambda: distribution(1, 1, 1),
     "many distributed": lambda: distribution(6, 16, 16, 1e-9, method="mean_field"),
     "effects, long words": lambda: plot.effects(
         {title: NLL | {LONG: (0.0, 0.0, 0.0)} for title in ("NLL", LONG, "c", "d")},
@@ -188,12 +153,7 @@ EXTREMES = {
     "bundles": lambda: beliefs([f"member {i}" for i in range(4)], 13, columns=(4, 2), thin=LONG),
     "a smallest layer": lambda: inside(parts(1, 1, 1)),
     "a largest layer": lambda: inside(parts(8, 8, 8), single=Count(10**60)),
-    "many matrices": lambda: matrices(16, 16, 16),
-    "large matrices": lambda: matrices(1, 784, 300),
-    "long titles": lambda: matrices(11, 5, 5, titles=[f"{LONG} {i}" for i in range(11)]),
-    "large numbers modulated": lambda: modulation(2, 2, 3, 1e90),
-    "the deepest network": lambda: plot.network([784, *[50] * 9, 1]),
-    "the widest network": lambda: plot.network([10**12, 10**12]),
+    "a flat layer": lambda: inside(parts(3, 1, 5, ["single"]), single=Count()),
     "panels": shared_panels,
 }
 
@@ -342,7 +302,7 @@ def test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_comput
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("draw, ends, spreads", [
-    (distribution, {2}, {(0, 3)}), (modulation, {7, 11}, set()), (matrices, {3}, set()),
+    (distribution, {2}, {(0, 3)}),
 ])  # fmt: skip
 def test_color_maps_have_the_ends_that_were_given_on_their_page(draw, ends, spreads, look):
     found = {True: set(), False: set()}
@@ -365,9 +325,6 @@ def test_entries_can_be_read_in_their_cells(look):
 
 
 @pytest.mark.parametrize("draw, solid, hatched", [
-    (lambda: matrices(method="deep_ensemble"), [PALETTE["deep_ensemble"]] * M, 0),
-    (matrices, [], 0),
-    (modulation, [SHARED, *[PALETTE["batch_ensemble"]] * 2 * M], 0),
     (distribution, [], 1 + M),
     (lambda: distribution(method="mean_field"), [SHARED, PALETTE["mean_field"]], 1 + M),
 ])  # fmt: skip
@@ -378,21 +335,3 @@ def test_only_what_is_stored_has_a_solid_frame_and_what_is_random_is_hatched(dra
     assert [to_hex(one.get_edgecolor()) for one in whole if one.get_linewidth()] == solid
     assert len([one for one in frames if one.get_hatch()]) == hatched
     assert {to_hex(one.get_edgecolor()) for one in frames if one not in whole} <= {MUTED}
-
-
-@pytest.mark.parametrize("look", LIGHT)
-def test_areas_of_a_network_are_true_to_scale_between_its_nodes(look):
-    def rectangles(sizes, widest):
-        (axes,) = drawn(lambda: plot.network(sizes, widest=widest), look).axes
-        return axes, [one.get_bbox().bounds for one in axes.patches if isinstance(one, Rectangle)]
-
-    sizes = [11, 17, 13]
-    axes, found = rectangles(sizes, 34)
-    nodes = sorted({one.center[0] for one in axes.patches if isinstance(one, Circle)})
-    unit = found[0][2] / sizes[1]
-    for (x, _, width, height), (rows, columns), ends in zip(
-        found, pairwise(sizes), pairwise(nodes), strict=True
-    ):
-        assert (width, height) == pytest.approx((columns * unit, rows * unit))
-        assert x + width / 2 == pytest.approx(sum(ends) / 2)
-    assert rectangles(sizes, 68)[1][0][2] == pytest.approx(found[0][2] / 2)

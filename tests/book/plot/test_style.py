@@ -103,19 +103,19 @@ def test_the_color_maps_tell_signs_apart_on_their_page(dark):
 
 
 def test_a_look_and_a_style_end_with_their_blocks_and_settings_of_users_change_nothing():
-    before, picture = dict(mpl.rcParams), plot.png(plot.network([2, 3]))
+    before, picture = dict(mpl.rcParams), plot.png(plot.key())
     with plot.rendering(Look(narrow=True)), plot.house_style():
         assert plot.look() == Look(narrow=True) and plot.Figure().get_figwidth() == 4.0
         assert mpl.rcParams["svg.hashsalt"] == "ensedu"
     assert plot.look() == Look() and dict(mpl.rcParams) == before
     with mpl.rc_context({"font.size": 30, "figure.dpi": 50, "lines.linewidth": 9}):
-        assert plot.png(plot.network([2, 3])) == picture
+        assert plot.png(plot.key()) == picture
         plot.use_style()
         assert mpl.rcParams["savefig.transparent"] and not mpl.rcParams["axes.spines.top"]
 
 
 def test_a_notebook_shows_a_figure_once_and_in_its_full_size():
-    figure = plot.network([2, 3])
+    figure = plot.key()
     data, sizes = figure._repr_mimebundle_()
     width, height = figure.get_size_inches()
     assert data == {"image/png": plot.png(figure), "text/plain": repr(figure)}

@@ -64,14 +64,14 @@ def test_what_is_not_read_of_a_package_is_left_out():
     def read(code):
         return names_of(sources.imported_files(f"from workshop import plot\n{code}"))
 
-    found = read("def draw():\n    return plot.network([1, 2])")
+    found = read("def draw():\n    return plot.key()")
     assert {
         "workshop/plot/__init__.py",
-        "workshop/plot/network.py",
+        "workshop/plot/key.py",
         "workshop/plot/style.py",
     } <= found
     assert not {"workshop/plot/forest.py", "workshop/plot/effects.py"} & found
-    for code in ("print(plot.network, getattr(plot, 'key'))", "plot.network, plot.forest.x", ""):
+    for code in ("print(plot.key, getattr(plot, 'png'))", "plot.key, plot.forest.x", ""):
         assert {"workshop/plot/forest.py"} <= read(code)
 
 
