@@ -5,7 +5,7 @@
 
 from typing import Any
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest import compare
 from workshop.running.experiment import Experiment
 
