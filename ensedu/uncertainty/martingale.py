@@ -16,8 +16,8 @@ __all__ = ["ALARM", "Exchangeability"]
 
 #: From which wealth on rows are said to differ: at most one in so many watches ever gets there.
 ALARM = 20.0
-#: Which part of its money a bet moves to the others before each row.
-JUMP = 0.01
+#: Which part of its money a bet moves to the others before each row: a player for each of these.
+JUMPS = (1e-4, 1e-3, 1e-2, 1e-1)
 #: Of which intervals a bet watches how many they hold.
 LEVEL = 0.9
 #: What a p-value multiplies a bet by, on average by 1: on large scores, on none, on small ones, and
@@ -37,9 +37,10 @@ class Exchangeability:
     Each new score has a rank among all n until then, itself among them, as a conformal p-value with
     ties broken by a draw U: ``p = (#{s_i > s_n} + U #{s_i = s_n}) / n``. As long as scores are
     exchangeable, these are independent and uniform (Vovk et al. 2003). Bets share the money, and
-    before each row each gives 1% to all: the *simple jumper* (Vovk et al. 2021, alg. 1). A row
-    multiplies one by ``1 + ε (p - 1/2)``, for each of ε = -1, 0, 1, and one more, which is ours, by
-    1.9 where p is at most 0.1, outside of a 90% interval, else by 0.9. So exchangeable rows make a
+    before each row each gives a part J of its own to all: the *simple jumper* (Vovk et al. 2021,
+    alg. 1), here the mean over J from 0.0001 to 0.1, so that quiet times cost little. A row
+    multiplies a bet by ``1 + ε (p - 1/2)``, for each of ε = -1, 0, 1, and one more, which is ours,
+    by 1.9 where p is at most 0.1, outside of a 90% interval, else by 0.9. So exchangeable rows make a
     martingale, and by Ville's inequality its wealth **ever** reaches c with a probability of at
     most 1 / c: look after each row, stop or go on, the bound stays.
 
@@ -62,7 +63,9 @@ class Exchangeability:
     #: Of how many new rows the score was inside a 90% interval.
     held: int = 0
     scores: tuple[float, ...] = field(default=(), repr=False)
-    stakes: Sequence[float] = field(default=(0.25, 0.25, 0.25, 0.25), repr=False)
+    stakes: Sequence[Sequence[float]] = field(
+        default=((1 / len(JUMPS) / len(BETS),) * len(BETS),) * len(JUMPS), repr=False
+    )
 
     @classmethod
     def fit(cls, scores: Float[Any, " n"]) -> "Exchangeability":
@@ -91,16 +94,15 @@ class Exchangeability:
             low, high = bisect_left(known, score), bisect_right(known, score)
             known.insert(high, score)
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
-            pool = JUMP * sum(stakes) / len(stakes)
-            each = zip(BETS, stakes, strict=True)
-            stakes = [((1 - JUMP) * own + pool) * bet(p) for bet, own in each]
-            given = max(1.0, sum(stakes) / MOST)
-            stakes = [own / given for own in stakes]
-            path.append(sum(stakes))
+            factors = [bet(p) for bet in BETS]
+            stakes = [_moved(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
+            given = max(1.0, sum(map(sum, stakes)) / MOST)
+            stakes = [[money / given for money in own] for own in stakes]
+            path.append(sum(map(sum, stakes)))
             held += p > 1 - LEVEL
         return replace(
             self, path=tuple(path), held=held, scores=tuple(known),
-            stakes=tuple(stakes),
+            stakes=tuple(map(tuple, stakes)),
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -151,5 +153,12 @@ class Exchangeability:
         steps = np.unique(np.linspace(0, self.rows - 1, min(points, self.rows)).astype(int))
         return {
             "rows": self.rows, "held": self.held, "wealth": self.wealth, "p": self.p,
-            "alarm": self.alarm, "words": self.words, "path": [[int(i) + 1, self.path[i]] for i in steps],
+            "alarm": self.alarm, "words": self.words,
+            "path": [[int(i) + 1, self.path[i]] for i in steps],
         }  # fmt: skip
+
+
+def _moved(stakes: Sequence[float], jump: float, factors: Sequence[float]) -> list[float]:
+    """Return what a player's bets become in a row, after each has given to all."""
+    pool = jump * sum(stakes) / len(stakes)
+    return [((1 - jump) * own + pool) * factor for own, factor in zip(stakes, factors, strict=True)]

@@ -55,8 +55,12 @@ class Fixed(np.random.Generator):
 
 
 def wealth(scores, old, draws):
-    """The bets as they are written down, in fractions."""
-    stakes, jump = [Fraction(1, 4)] * 4, Fraction(1, 100)
+    """The bets as they are written down, in fractions, the mean over how much of them moves."""
+    return sum(player(scores, old, draws, Fraction(1, 10**power)) for power in (1, 2, 3, 4)) / 4
+
+
+def player(scores, old, draws, jump):
+    stakes = [Fraction(1, 4)] * 4
     for n in range(old + 1, len(scores) + 1):
         last, seen = scores[n - 1], scores[:n]
         ties = draws[n - old - 1] * sum(s == last for s in seen)
@@ -88,6 +92,13 @@ def test_the_bet_is_fair_over_all_orders():
     draws = [*product([Fraction(2 * i + 1, 20) for i in range(10)], repeat=2)]
     each = [wealth(order, 2, draw) for order in permutations(range(4)) for draw in draws]
     assert sum(each) / len(each) == 1
+
+
+def test_a_change_after_a_long_quiet_time_is_seen():
+    rng = np.random.default_rng(13)
+    quiet = watched(rng, 401, 3001)
+    assert not quiet.alarm and quiet.wealth > 0.02
+    assert quiet.update(2 * rng.exponential(size=301), rng).alarm
 
 
 def test_data_is_json_and_thins_the_path():

@@ -69,6 +69,7 @@ LOCATIONS = {
     "digit-splits": "digit_networks.EXPERIMENT",
     "false-words": "false_words.EXPERIMENT",
     "one-table": "one_table.EXPERIMENT",
+    "homes": "homes.EXPERIMENT",
     "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 

@@ -27,6 +27,7 @@ QUESTIONS: Mapping[str, str] = {
     "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
     "false-words": "How often does each test find what is not there, in contests like ours?",
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
+    "homes": "Which method predicts the prices of homes, by one command?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "kernel-width": "How do entries of the tangent kernel approach their limits?",
     "lifelong": "How much does a member of its own help a later task?",
