@@ -8,7 +8,7 @@ import nbformat
 from book._ext.checked import module
 
 ROOT = Path(__file__).parents[1]
-FIGURES = re.compile(r"^from workshop\.figures import (\w+)", flags=re.MULTILINE)
+FIGURES = re.compile(r"^from workshop\.figures\.?(\w*) import (\w+)", flags=re.MULTILINE)
 
 
 def cells_of(notebook):
@@ -31,7 +31,8 @@ def count(page):
     """Return lines of the notebook of a page, its figures and its claims, and its longest cell."""
     cells = cells_of(nbformat.read(ROOT / f"{page}.ipynb", as_version=4))
     figures = {
-        ROOT / f"book/workshop/figures/{name}.py" for name in FIGURES.findall("\n".join(cells))
+        ROOT / "book/workshop/figures" / part / f"{name}.py"
+        for part, name in FIGURES.findall("\n".join(cells))
     }
     return (
         sum(map(lines, cells)),

@@ -34,7 +34,7 @@ from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch.train import losses
 from workshop import measured, plot
-from workshop.page import explore, live, method_table, playground
+from workshop.page import explore, live, method_table
 from workshop.page.live import toys
 
 pytestmark = pytest.mark.bad_input
@@ -46,7 +46,7 @@ INTERFACE = (
 )  # fmt: skip
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
-    playground, method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
+    method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
     training,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
@@ -325,8 +325,9 @@ LEFT_OUT = {
     "plot.Figure", "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
     "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.Elbo", "plot.rendering",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
-    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
-    "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
+    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
+    "uncertainty.Interval", "uncertainty.Reliability", "uncertainty.VarianceParts",
+    "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass",
 }  # fmt: skip

@@ -15,18 +15,17 @@ import yaml
 import ensedu
 from ensedu import data
 from ensedu import uncertainty as un
-from ensedu.common.optional import NAMES
+from ensedu.common.checks import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
-from workshop.page import digit, live, playground, scripts
+from workshop.page import digit, live, scripts
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
-from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 
 ROOT = Path(__file__).parents[1]
 PACKAGE, BOOK = ROOT / "ensedu", ROOT / "book"
-BUNDLES = (TRAINER, LAYER)
-ALONE = "explore.js"  # on every page, and of one file
+BUNDLES = (TRAINER,)
+ALONE = {scripts.HERE / name for name in ("explore.js", "xray.js")}  # of one file each
 
 
 ABOUT, WORKSHOP = (
@@ -40,8 +39,8 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "theory/ntk/torch.py": "torch",
-    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
+    "torch": "torch", "theory/ntk_torch.py": "torch",
+    "theory/ntk.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 
 
@@ -51,6 +50,13 @@ def test_one_version():
     assert ensedu.__version__ == WORKSHOP["project"]["version"] == version
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == version
+
+
+def test_the_numpy_layers_are_as_long_as_the_readme_says():
+    known = re.search(r"These ([\d,]+) lines", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    files = (PACKAGE / "numpy").glob("*.py")
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    assert abs(lines / int(known.replace(",", "")) - 1) < 0.05
 
 
 def modules(*words):
@@ -127,9 +133,9 @@ def test_every_folder_of_modules_is_a_package():
 
 def test_every_script_is_part_of_a_bundle():
     joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
-    folders = [Path(one.__file__).parent for one in (digit, live, playground)]
+    folders = [Path(one.__file__).parent for one in (digit, live)]
     folders += [scripts.HERE, scripts.HERE / "common"]
-    found = {path for folder in folders for path in folder.glob("*.js")} - {scripts.HERE / ALONE}
+    found = {path for folder in folders for path in folder.glob("*.js")} - ALONE
     assert {scripts.HERE / f"{path}.js" for path in joined} == found
 
 

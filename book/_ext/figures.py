@@ -20,15 +20,13 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
-from workshop.page import digit, live, playground
+from workshop.page import digit, live, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
-from workshop.page.playground import layer_state
-from workshop.page.playground.layer_scripts import BUNDLE as LAYER
 from workshop.page.said import too_much
 
 LOG = logging.getLogger(__name__)
-SCRIPT = "explore.js"
+SCRIPT, XRAY = "explore.js", "xray.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
@@ -37,28 +35,27 @@ FIGURES = (
     EXPLORER,
     '<div class="ensedu-trainer"',
     '<div class="ensedu-digit"',
-    '<div class="ensedu-playground"',
+    '<div class="ensedu-xray"',
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
-PLAYGROUND_STYLE = Path(playground.__file__).with_name("playground.css")
-BUNDLES = {"live.js": TRAINER, "playground.js": LAYER}
+BUNDLES = {"live.js": TRAINER}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
-    "ensedu-playground": layer_state.changed,
+    "ensedu-xray": xray.changed,
 }
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
-    "ensedu-playground": ("playground.js", LIVE_STYLE, PLAYGROUND_STYLE),
+    "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
 TRIES = r'trainer"[^>]* data-tries='
 FULL_FORM = r'trainer"(?![^>]* data-small)'
 AROUND = {
     "wide.css": re.compile(
-        rf'<div class="ensedu-(playground"|{FULL_FORM}|{TRIES})'
+        rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'
     ),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
@@ -164,7 +161,7 @@ def load_apps(app, pagename, templatename, context, doctree):
         if any(map(begins.match, htmls)):
             loaded[style] = None
     for file in loaded:
-        if file in BUNDLES:
+        if Path(file).suffix == ".js":
             app.add_js_file(file, loading_method="async")
         else:
             app.add_css_file(file)
@@ -199,12 +196,12 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(workshop.page.explore.__file__).with_name(SCRIPT)
-        shutil.copy(source, static)
+        for script in (SCRIPT, XRAY):
+            source = Path(workshop.page.explore.__file__).with_name(script)
+            shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
-        for style in (LIVE_STYLE, PLAYGROUND_STYLE):
-            shutil.copy(style, static)
+        shutil.copy(LIVE_STYLE, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
             key

@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 
 from ensedu.command.errors import CommandError
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 __all__ = ["compare_table"]
 

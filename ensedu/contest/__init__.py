@@ -31,7 +31,7 @@ PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frame
 ivon-opt tabm``.
 """
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 optional("torch", "sklearn")
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task

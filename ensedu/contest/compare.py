@@ -17,7 +17,7 @@ from numpy import ndarray as Array
 
 import ensedu
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.jobs import Contestant, Trained

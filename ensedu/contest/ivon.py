@@ -7,7 +7,7 @@ from numpy import ndarray as Array
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu import counting
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (

@@ -8,7 +8,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu import uncertainty as un
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.jobs import Trained
 from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.regressor import targets_of

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.jobs import Contestant, Job
 from ensedu.contest.rounds import FRESH

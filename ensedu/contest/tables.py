@@ -13,10 +13,9 @@ from numpy import ndarray as Array
 from scipy.stats import rankdata
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import clean
-from ensedu.data.cells import GAPS
-from ensedu.data.encoding import MOST_CATEGORIES
+from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
 from ensedu.sklearn.rows import groups_of_rows, looks_grouped
 
 __all__ = ["Reader", "Understood", "read_file", "understand"]

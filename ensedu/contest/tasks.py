@@ -12,9 +12,9 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_array, check_finite, check_float64
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import encoder
-from ensedu.data.row_checks import check_targets
+from ensedu.data.splits import check_targets
 
 __all__ = ["NOISE", "PARTS", "SPLITS", "Given", "Task", "given", "rows_of_split"]
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import clean
 from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some

@@ -3,13 +3,25 @@ const root = document.getElementById("xray");
 const setColors = () => {
   for (const name of ["ink", "muted", "shared", "grid", "page"]) document.documentElement.style.setProperty(`--${name}`, plainColor(name));
   for (const key of KEYS) document.documentElement.style.setProperty(`--${key}`, colorOf(key));
+  document.documentElement.style.colorScheme = theme();
 };
 
 let state = decode(location.hash);
+// The whole model as it is shown above a layer: as it was, or as a picture.
+const TOP = !COMPACT ? "model" : isWhole(START) ? START.view : "share";
 let light = null; // which boxes and terms are pointed at: a role, or a layer
 let waiting = false;
 let sliding = null; // a share on its way to a stop
-let saved = location.hash;
+let saved = location.hash || "#";
+const tellAround = (words) => {
+  if (parent === self) return;
+  parent.postMessage({ from: "xray", ...words }, "*");
+  try {
+    if (frameElement && words.height) frameElement.style.height = `${words.height}px`; // of a notebook
+  } catch {
+    // A frame of another origin is sized by its page.
+  }
+};
 
 // One list for each layer, whose counts are then known.
 const alone = new WeakMap();
@@ -17,30 +29,31 @@ const onlyLayer = (layers, at) => {
   if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
   return alone.get(layers[at]);
 };
-const scopeOf = (layers) => (state.view === "model" ? layers : onlyLayer(layers, state.layer));
+const scopeOf = (layers) => (isWhole(state) ? layers : onlyLayer(layers, state.layer));
 let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
-const baseOf = () => {
+const baseOf = (state) => {
   const frame = stage.frame();
-  const at = state.view === "model" ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
+  const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
   const key = `${at} ${frame.width}`;
   if (!bases.has(key)) {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
     const layers = only ? [GIVEN[only.layer]] : GIVEN;
     const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, only), most });
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame), most });
   }
   return bases.get(key);
 };
-const unitNow = () => baseOf().unit * 2 ** state.zoom;
-const perNumber = () => (bars.track() * 0.75 * 4 ** state.zoom) / Math.max(1, baseOf().most);
+const unitNow = () => baseOf(state).unit * 2 ** state.zoom;
+const perNumber = () => (bars.track() * 0.9 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
 
 const address = (push) => {
   const hash = `#${encode(state)}`;
   if (hash === saved) return;
   saved = hash;
+  tellAround({ hash });
   try {
     history[push ? "pushState" : "replaceState"](null, "", hash === "#" ? location.pathname + location.search : hash);
   } catch {
@@ -83,7 +96,7 @@ const draw = (now) => {
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
-    const layer = state.view === "model" ? null : layers[state.layer];
+    const layer = isWhole(state) ? null : layers[state.layer];
     bars.show(state, scope, perNumber(), !layer);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
@@ -93,7 +106,7 @@ const draw = (now) => {
     guess.show(state, layers);
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  root.dataset.view = state.view;
+  root.dataset.view = COMPACT && !state.more ? state.view : "";
   root.dataset.lit = light?.role ?? "";
 };
 const arrive = (now) => {
@@ -125,11 +138,18 @@ const goTo = (view) => {
   change({ view, zoom: 0 }, { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const fit = () => {
-  const layers = layersOf(state);
-  const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
-  const unit = fitting(tilesOf(layers, only), state.M, stage.frame(), only);
-  change({ zoom: Math.log2(unit / baseOf().unit) }, { moves: true });
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame()) / baseOf(of).unit);
+const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
+// What an address or a text sets: in sight, unless it says the scale.
+const told = (text, from) => {
+  const next = decode(text, from);
+  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
+  return /\bscale=/.test(text) || !(lost || small) ? next : { ...next, zoom: zoomThatFits(next) };
+};
+// Another sample where something is a distribution, else other numbers.
+const anew = () => {
+  const key = spreads(methodOf(layersOf(state)[state.layer], chosen(state))) ? "draw" : "seed";
+  change({ [key]: (state[key] + 1) % 1000 });
 };
 const setLight = (next) => {
   light = next;
@@ -160,23 +180,30 @@ const makeControls = () => {
     return found;
   };
   const members = slider("M", "Members", MOST.members, true);
-  const sized = DATA.sizes?.length > 2 ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const sized = DATA.sizes?.length > 2 && !CURVES ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
+  const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
-    button("Fit", "Fit (0)", fit),
+    fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
-  const anew = button("Draw anew", "Other random numbers (d)", () => change({ seed: (state.seed + 1) % 1000 }));
+  const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
+  const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
-    "An ensemble averages the predictions of its members, M networks, to know more and to be less sure where they differ. "
-    + "What does each method store of them? One number has one area. Drag the slider below the picture to share the weights.");
+    "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
+    + "members that share most of their weights cost little more than one. Below, one parameter always has the same area. Drag the slider to share.");
   const letters = make("p", { class: "lead" },
-    "m inputs, n outputs. r scales a member's inputs and s its outputs, so its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
+    "A layer has m inputs and n outputs. A member's r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
   const head = make("header", {}, path, title, sum);
-  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), deeper, anew);
+  const rest = make("footer", { class: "rest" },
+    make("button", { type: "button" }),
+    make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
+  rest.lastChild.hidden = location.protocol === "about:";
+  rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
   const show = (current, layers) => {
     members.show(current.M);
@@ -185,11 +212,13 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
-    anew.hidden = current.view === "model";
+    rest.lastChild.href = `?alone#${encode(current)}`;
+    setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
+    acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
-    const places = [["model", name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", current.view === "model" ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;
@@ -203,7 +232,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, lead, letters, zoom, show };
+  return { element, head, lead, letters, zoom, fits, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -216,6 +245,8 @@ const stage = makeStage({
     change({ share, method: "" });
   },
   unit: unitNow,
+  fit,
+  wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
   scope: scopeOf,
   widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
@@ -225,7 +256,7 @@ const stage = makeStage({
   },
   press(box, [across, down]) {
     if (box.layer < 0) return;
-    if (state.view === "model") open(box.layer, box.matrix);
+    if (isWhole(state)) open(box.layer, box.matrix);
     else change({
       member: Math.max(0, box.member),
       row: Math.max(0, Math.floor(down * (box.tile?.m ?? 1)) - 2), column: Math.max(0, Math.floor(across * (box.tile?.columns ?? 1)) - 2),
@@ -237,7 +268,7 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change });
-const guess = makeGuess({ change });
+const guess = makeGuess({ change, ask: () => ask() });
 const map = makeMap({
   change,
   resized() {
@@ -249,31 +280,48 @@ const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
 stage.under.after(guess.element);
-root.append(controls.lead, controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
+root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
+if (COMPACT) {
+  root.classList.add("compact");
+  root.append(controls.rest);
+}
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
-    Escape: () => goTo(state.view === "numbers" ? "layer" : "model"),
+    Escape: () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP),
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
-    d: () => change({ seed: (state.seed + 1) % 1000 }),
+    d: anew,
   }[event.key];
   act?.();
 });
 addEventListener("popstate", () => {
-  saved = location.hash;
-  state = decode(location.hash);
+  saved = location.hash || "#";
+  state = told(location.hash);
   stage.begin(performance.now());
   ask();
 });
 const repaint = () => {
   hatches.clear();
   setColors();
+  shown = "";
   draw(performance.now());
 };
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);
 setColors();
 stage.measure();
+state = told(location.hash);
 draw(performance.now());
+
+// A page around this one says its look, and what its text sets; it hears how high this one is.
+addEventListener("message", ({ source, data }) => {
+  if (source !== parent || data?.to !== "xray") return;
+  if (data.theme) {
+    around = data.theme;
+    repaint();
+  }
+  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+});
+new ResizeObserver(() => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) })).observe(root);

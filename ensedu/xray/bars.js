@@ -19,7 +19,8 @@ const onPointing = (node, tell, value) => {
   for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => tell(value));
   for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => tell(null));
 };
-const digits = (number) => Math.round(number).toLocaleString("en");
+const ENGLISH = new Intl.NumberFormat("en"); // once: to make one is slow
+const digits = (number) => ENGLISH.format(Math.round(number));
 const UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const short = (number, room = 3) => {
   const [size, letter] = UNITS.find(([size]) => number >= size) ?? [1, ""];
@@ -43,7 +44,7 @@ const makeBars = (on) => {
   const rows = new Map();
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", "", "parameters", "of one network", "to keep", "with Adam", "passes"].map((word) => make("span", {}, word))));
+    ...["", "", "parameters", "of one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -60,14 +61,17 @@ const makeBars = (on) => {
     rows.set(method, { row, segments, track, cells });
     body.append(row);
   }
+  const about = make("p", { class: "note" },
+    "To train with Adam takes a gradient and two averages beside each trained parameter. "
+    + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
   const rule = make("span", { class: "rule" });
   const ruleWords = make("span", { class: "rule-words" });
   const key = make("p", { class: "key" },
     ...ROLES.map((role) => make("span", { "data-role": role }, make("i", { class: `segment ${role}` }), ROLE_WORDS[role])),
     make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
     make("span", { class: "scale" }, rule, ruleWords));
-  const element = make("section", { "aria-labelledby": "bars-title", class: "panel" },
-    make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body);
+  const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
+    make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body, about);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
 
@@ -99,6 +103,7 @@ const makeBars = (on) => {
       else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
+    key.style.setProperty("--own", `var(--${current})`);
     const length = roundBelow(110 / perNumber);
     rule.style.width = `${length * perNumber}px`;
     setText(ruleWords, `= ${roundWords(length)}`);
@@ -111,8 +116,9 @@ const makeBars = (on) => {
 const makeGauge = () => {
   const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
   const number = make("strong");
+  const mark = make("i", { class: "mark" });
   const element = make("p", { class: "gauge", "aria-hidden": "true" }, number, make("span", {}, " parameters"),
-    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments)));
+    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark));
   const show = (state, layers) => {
     const low = Math.min(STOPS.length - 2, Math.floor(state.share));
     const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
@@ -123,6 +129,9 @@ const makeGauge = () => {
     for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
     element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
     element.style.setProperty("--own", `var(--${chosen(state)})`);
+    const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
+    mark.hidden = guessed === null;
+    mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(countAll(layers, SINGLE, 1))) / most}%`;
     // Between two methods there is no network to count.
     const ends = totalOf(now) === totalOf(from) || totalOf(now) === totalOf(to);
     setText(number, ends ? digits(totalOf(now)) : `${digits(totalOf(from))} → ${digits(totalOf(to))}`);

@@ -1,6 +1,7 @@
 // Where sharing pays: width by members, colored by the ensemble that stores least.
 const RIVALS = KEYS.filter((key) => METHODS[key].members && !METHODS[key].body);
 const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64] };
+const GRAIN = matchMedia("(pointer: coarse)").matches ? 2 : 1; // pixels: so fine is the map
 const EDGE = { left: 46, right: 14, top: 10, bottom: 44 };
 
 // The total of a method as a function of width and members, exact from a few values: a polynomial of
@@ -30,7 +31,7 @@ const makeMap = (on) => {
   const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
-  const element = make("section", { class: "panel", "aria-labelledby": "map-title" },
+  const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
     make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
   const scale = { width: [1, MOST.width], M: [1, MOST.members] };
   let size = { width: 520, height: 320 };
@@ -41,28 +42,27 @@ const makeMap = (on) => {
   const membersAt = (y) => clamp(scale.M[1] ** (1 - (y - EDGE.top) / plain().h), ...scale.M);
 
   let ground = { key: "" };
+  let near = false; // a map that nobody sees is painted when all else rests
   const paint = (key, surfaces) => {
-    const { w, h } = plain();
-    const [columns, rows] = [Math.round(w), Math.round(h)];
+    const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
     const image = new ImageData(columns, rows);
-    const colors = RIVALS.map((method) => parsedColor(colorOf(method)));
+    const [ours, theirs] = [SHARING, DEEP].map((method) => parsedColor(colorOf(method)));
+    const widths = Array.from({ length: columns }, (_, x) => widthAt(EDGE.left + GRAIN * x));
     const line = [];
-    let column = [];
-    for (let x = 0; x < columns; x += 1) {
-      const wide = widthAt(EDGE.left + x);
-      const left = column;
-      column = [];
-      for (let y = 0; y < rows; y += 1) {
-        const M = membersAt(EDGE.top + y);
-        const totals = surfaces.map((surface) => surface(wide, M));
-        const least = totals[0] <= Math.min(...totals.slice(1)) ? 0 : totals.indexOf(Math.min(...totals));
-        const deep = totals[RIVALS.indexOf(DEEP)];
-        const saving = least ? clamp(Math.log(deep / totals[least]) / Math.log(24), 0, 1) : 0.35;
-        image.data.set([...colors[least], Math.round(255 * (0.22 + 0.7 * saving))], 4 * (y * columns + x));
-        const pays = totals.at(-1) < deep;
-        if ((y && column[y - 1] !== pays) || (x && left[y] !== pays)) line.push([x, y]);
-        column.push(pays);
+    let above = [];
+    for (let y = 0; y < rows; y += 1) {
+      const M = membersAt(EDGE.top + GRAIN * y);
+      const row = [];
+      for (let x = 0; x < columns; x += 1) {
+        const [deep, sharing, rank] = surfaces.map((surface) => surface(widths[x], M));
+        const saving = deep <= sharing ? 0.35 : clamp(Math.log(deep / sharing) / Math.log(24), 0, 1);
+        const at = 4 * (y * columns + x);
+        image.data.set(deep <= sharing ? theirs : ours, at);
+        image.data[at + 3] = 255 * (0.22 + 0.7 * saving);
+        row.push(rank < deep);
+        if ((y && above[x] !== row[x]) || (x && row[x - 1] !== row[x])) line.push([GRAIN * x, GRAIN * y]);
       }
+      above = row;
     }
     const picture = new OffscreenCanvas(columns, rows);
     picture.getContext("2d").putImageData(image, 0, 0);
@@ -70,6 +70,7 @@ const makeMap = (on) => {
   };
 
   const show = (state, layers) => {
+    if (!near && !printing.matches) return;
     const sized = DATA.sizes?.length > 2;
     const depth = sized ? sizesOf(state).length - 2 : 1;
     const layersAt = (h) => (sized ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]);
@@ -77,9 +78,9 @@ const makeMap = (on) => {
     const surfaces = RIVALS.map((method) => surfaceOf(method, layersAt));
     if (ground.key !== key) paint(key, surfaces);
     const context = sizedCanvas(canvas, size.width, size.height);
-    context.drawImage(ground.picture, EDGE.left, EDGE.top);
+    context.drawImage(ground.picture, EDGE.left, EDGE.top, plain().w, plain().h);
     context.fillStyle = colorOf(RIVALS.at(-1));
-    for (const [x, y] of ground.line) context.fillRect(EDGE.left + x - 1, EDGE.top + y - 1, 2, 2);
+    for (const [x, y] of ground.line) context.fillRect(EDGE.left + x - 1, EDGE.top + y - 1, GRAIN, GRAIN);
     context.fillStyle = plainColor("ink");
     context.font = "14px system-ui, sans-serif";
     context.textAlign = "center";
@@ -139,5 +140,11 @@ const makeMap = (on) => {
     size = { width: box.clientWidth || 520, height: 320 };
     on.resized();
   }).observe(box);
+  const approach = (now) => {
+    near = now;
+    if (near) on.resized();
+  };
+  new IntersectionObserver(([{ isIntersecting }]) => approach(isIntersecting), { rootMargin: "300px" }).observe(box);
+  setTimeout(() => (window.requestIdleCallback ?? setTimeout)(() => approach(true)), 300);
   return { element, show };
 };

@@ -11,6 +11,7 @@ const isModulated = (method) => has(method, "M m", "M n", "m n");
 const find = (test) => KEYS.find(test);
 const SINGLE = find((key) => !METHODS[key].members && !METHODS[key].stochastic);
 const DEEP = find((key) => isApart(key) && !METHODS[key].body);
+const LAST = find((key) => METHODS[key].body);
 const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
 const STOPS = [DEEP, SHARING, find((key) => isModulated(key) && spreads(key)), find((key) => spreads(key) && !METHODS[key].members)];
@@ -102,5 +103,5 @@ const lossOf = (layer, method, M) => {
   const [matrix, vectors] = [(M - 1) * sum(({ size }) => size), (spreads(method) ? 2 : 1) * M * sum(({ m, n }) => m + n)];
   if (matrix > vectors) return "";
   const twice = spreads(method) ? "2" : "";
-  return `(M − 1) mn = ${matrix.toLocaleString("en")} ${matrix === vectors ? "=" : "<"} ${vectors.toLocaleString("en")} = ${twice}M (m + n)`;
+  return `${twice}M (m + n) = ${digits(vectors)} ${matrix === vectors ? "=" : ">"} ${digits(matrix)} = (M − 1) mn`;
 };

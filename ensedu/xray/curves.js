@@ -35,22 +35,27 @@ const drawCurve = (context, row, color, { x, y, w, h }) => {
 
 // Whether what sharing costs is still to be seen: until the weights were shared once.
 let answered = !CURVES;
-const isOpen = ({ share, method, view }) => {
-  answered ||= share >= 0.5 || Boolean(method) || view !== "model";
+const isOpen = (state) => {
+  answered ||= state.share >= 0.5 || Boolean(state.method) || !isWhole(state);
   return !answered;
 };
 
+let guessing = 2.5; // of how many networks, while it is dragged
 const makeGuess = (on) => {
-  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: 2.5, "aria-label": "Your guess" });
+  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: guessing, "aria-label": "Your guess" });
   const output = make("output", {}, "× 2.50");
   const ready = make("button", { type: "button", class: "tool" }, "That is my guess");
   const words = make("p", { class: "asked" });
   const line = make("div", { class: "guessed" }, range, output, ready);
   const element = make("div", { class: "guess" }, words, line);
-  range.addEventListener("input", () => setText(output, times(Number(range.value))));
-  ready.addEventListener("click", () => on.change({ guess: Number(range.value) }));
+  range.addEventListener("input", () => {
+    guessing = Number(range.value);
+    setText(output, times(guessing));
+    on.ask();
+  });
+  ready.addEventListener("click", () => on.change({ guess: guessing }));
   const show = (state, layers) => {
-    element.hidden = !CURVES || state.view !== "model";
+    element.hidden = !CURVES || !isWhole(state);
     if (element.hidden) return;
     line.hidden = !isOpen(state) || state.guess !== null;
     range.max = Math.max(2, state.M);

@@ -9,7 +9,9 @@ const blended = (one, other, share) => {
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 const printing = matchMedia("print");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const theme = () => (darkness.matches && !printing.matches ? "dark" : "light");
+// A page around this one may have a look of its own.
+let around = new URLSearchParams(location.search).get("theme");
+const theme = () => (!printing.matches && (around ? around === "dark" : darkness.matches) ? "dark" : "light");
 const colorOf = (method) => COLORS[theme()].methods[method];
 const plainColor = (name) => COLORS[theme()][name];
 

@@ -5,8 +5,8 @@ const sentenceOf = (method, M) => {
   if (isModulated(method) && spreads(method)) return `One W for all ${members}; each has r and s, with a mean and a standard deviation.`;
   if (isModulated(method)) return `One W for all ${members}, and two thin vectors, r and s, for each.`;
   if (isApart(method)) return `Each of ${members} stores every number of its own.`;
-  if (spreads(method)) return "One network in which each weight has a mean and a standard deviation.";
-  if (METHODS[method].stochastic) return "One network that drops units at random in each pass.";
+  if (spreads(method)) return `One network, with a mean and a standard deviation a weight; ${plural(M, "sample")} predict.`;
+  if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, each without other units.`;
   return "One network: every number is stored once.";
 };
 

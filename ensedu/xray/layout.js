@@ -5,6 +5,7 @@ const HAIR = 1; // what is thinner than a pixel is drawn one pixel wide
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
 const NARROW = 640;
+const UNDER = 26; // for m and n at the edges of a matrix
 
 // What has an area of its own: each matrix, m rows of `columns`, and all else that is stored beside.
 const tilesOf = (layers, only) => {
@@ -22,7 +23,7 @@ const tilesOf = (layers, only) => {
     const side = Math.ceil(Math.sqrt(shared));
     tiles.push({ id: "plain", layer: -1, matrix: -1, m: side, n: side, columns: shared / side, size: shared, bias: 0 });
   }
-  return { tiles: bundled(tiles), biases, shaped: tiles.length <= SHAPED };
+  return { tiles: bundled(tiles), biases, shaped: tiles.length <= SHAPED, under: only ? UNDER : 0 };
 };
 
 // Of thousands of matrices some neighbors stand together as one tile.
@@ -104,22 +105,28 @@ const roomsOf = (content, method, M, unit, frame) => {
   const slot = { w: portrait.w + GAP * 1.5, h: portrait.h + below + frame.above + GAP };
   const narrow = frame.width < NARROW;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && narrow && 2 * slot.w > frame.width;
+  const stacked = doubled && 2 * slot.w > (narrow ? 1 : 0.45) * frame.width;
   const left = { x: 0, y: frame.head, w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP) };
+  // One below the other, nothing that is stored once takes no room; nor do curves where there are none.
+  const none = isApart(method) && !METHODS[method].body;
+  const above = narrow ? 4 : frame.above;
+  const sheet = slot.h - frame.above + above;
+  const once = none ? 0 : sheet * (stacked ? 2 : 1) + content.under;
   // Both zones have room for their words, and the members begin where the words of theirs do.
   const right = narrow
-    ? { x: 0, y: 2 * frame.head + slot.h * (stacked ? 2 : 1), w: frame.width }
+    ? { x: 0, y: 2 * frame.head + once, w: frame.width }
     : { x: Math.max(left.w + 2.5 * GAP, frame.words), y: frame.head, w: 0 };
   if (!narrow) right.w = frame.width - right.x;
-  const across = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
+  const most = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
+  const across = Math.ceil(M / Math.ceil(M / most)); // rows of one length
   // Of what nobody stores, one row is enough.
   const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
   const rows = members ? Math.ceil(M / across) : 1;
   return {
-    portrait, slot, vectors, offsets, ghosts, zones: { left, right },
-    second: stacked ? [0, slot.h] : [portrait.w + GAP, 0],
-    high: right.y + rows * slot.h, wide: right.x + (ghosts ? across * slot.w - GAP : 0),
-    home: { x: left.x, y: left.y + frame.above },
+    portrait, slot, rows, vectors, offsets, ghosts, zones: { left, right },
+    second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
+    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - GAP : 0),
+    home: { x: left.x, y: left.y + above },
     slotOf: (i) => ({ x: right.x + (i % across) * slot.w, y: right.y + frame.above + Math.floor(i / across) * slot.h }),
   };
 };
@@ -184,20 +191,24 @@ const compose = (content, method, M, unit, frame) => {
   return { ...rooms, boxes };
 };
 
-// The side of one number, in pixels, at which every stop fits into the frame.
-const fitting = (content, M, whole, only) => {
-  const frame = only ? { ...whole, height: whole.height - 26 } : whole; // for m and n at its edges
-  let [low, high] = [1e-5, 64];
-  for (let k = 0; k < 34; k += 1) {
-    const middle = Math.sqrt(low * high);
-    const fits = STOPS.every((method) => {
-      const { high: deep, wide } = roomsOf(content, method, M, middle, frame);
-      return deep <= frame.height && wide <= frame.width + 1;
-    });
-    if (fits) low = middle;
-    else high = middle;
-  }
-  return low;
+// The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
+// that makes nothing much smaller.
+const fitting = (content, M, frame) => {
+  const largest = (mostRows) => {
+    let [low, high] = [1e-5, 64];
+    for (let k = 0; k < 34; k += 1) {
+      const middle = Math.sqrt(low * high);
+      const fits = STOPS.every((method) => {
+        const { high: deep, wide, rows } = roomsOf(content, method, M, middle, frame);
+        return rows <= mostRows && deep <= frame.height && wide <= frame.width + 1;
+      });
+      if (fits) low = middle;
+      else high = middle;
+    }
+    return low;
+  };
+  const [any, flat] = [largest(Infinity), largest(1)];
+  return flat > 0.85 * any ? flat : any;
 };
 
 // Between two stops everything is on its way; what is in one alone appears where it will stand.

@@ -7,35 +7,44 @@ const plainNumber = (value) => String(Math.round(value * 100) / 100 || 0).replac
 const squeezed = (value) => {
   const size = Math.abs(value);
   const places = size >= 10 ? 0 : size >= 1 ? 1 : 2;
-  return Number.isInteger(value * 2) && size < 10 ? plainNumber(value) : plainNumber(Number(value.toFixed(places)));
+  return Number.isInteger(value * 2) && size < 10 ? plainNumber(value) : plainNumber(Number(value.toFixed(places))).replace(/^(−?)0\./, "$1.");
 };
 const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumber(value));
 
 // What a method has of a layer: each array that is stored, and how an entry of a member's matrix comes about.
 const arraysOf = (state, layer) => {
   const method = methodOf(layer, chosen(state));
-  const [apart, modulated, spread] = [isApart(method), isModulated(method), spreads(method)];
+  const [apart, modulated, spread, members] = [isApart(method), isModulated(method), spreads(method), METHODS[method].members];
   const edits = editsOf(state);
   const matrix = layer.matrices[state.matrix];
   const kernel = Math.max(1, Math.round(matrix.size / matrix.m / matrix.n));
   const stored = (kind, i, a, b) => edits[editKey(kind, i, a, b)] ?? storedAt(state, layer, kind, i, a, b);
   // What is drawn: a mean, and so many standard deviations as chance has it.
   const drawn = (kind, i, a) => stored(kind, i, a) + (spread ? stored(`σ${kind}`, i, a) * chance(kind, i, a) : 0);
-  const chance = (kind, i, ...place) => Math.round(100 * normal(state.seed, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+  const chance = (kind, i, ...place) => chanceOf(state, kind, i, ...place);
   const made = (i, a, b) => {
     if (apart) return stored("W", i, a, b);
     if (modulated) return stored("W", -1, a, b) * drawn("r", i, a) * drawn("s", i, Math.floor(b / kernel));
     return stored("W", -1, a, b) + (spread ? stored("σW", -1, a, b) * chance("W", i, a, b) : 0);
   };
-  return { method, apart, modulated, spread, stored, drawn, chance, made, kernel, matrix };
+  const offset = (i, k) => (matrix.bias ? stored("b", members ? i : -1, k) + (spread && !modulated ? stored("σb", -1, k) * chance("b", i, k) : 0) : 0);
+  const output = (i, k) => offset(i, k) + sumOf(matrix.m, (a) => stored("x", -1, a) * made(i, a, k));
+  return { method, members, apart, modulated, spread, stored, drawn, chance, made, offset, output, kernel, matrix };
 };
 
+const sumOf = (length, of) => Array.from({ length }, (_, k) => of(k)).reduce((sum, value) => sum + value, 0);
 const keyOf = (kind, i, a, b) => [kind, i, a, ...(b === undefined ? [] : [b])].join(" ");
 const partsOf = (key) => key.split(" ").map((part, k) => (k ? Number(part) : part));
-// Whether an entry of a member's matrix is made of a stored number.
+const isMade = (key) => key.startsWith("made") || key.startsWith("y");
+// Whether an entry of a member's matrix, or an output, is made of a number.
 const isPartOf = (stored, made, kernel) => {
   const [kind, i, a, b] = partsOf(stored);
-  const [, who, row, column] = partsOf(made);
+  const [what, who, row, column] = partsOf(made);
+  if (kind === "x" || what === "y") {
+    if (what !== "y") return false;
+    if (kind === "x" || (kind.endsWith("r") && i === who)) return true;
+    return (i < 0 || i === who) && (kind.endsWith("W") || kind === "made" ? b : a) === row;
+  }
   if (kind.endsWith("W")) return (i < 0 || i === who) && a === row && b === column;
   if (kind.endsWith("r")) return i === who && a === row;
   return kind.endsWith("s") && i === who && a === Math.floor(column / kernel);
@@ -50,6 +59,12 @@ const nameOfNumber = (kind, i, a, b) => {
 const tell = (arrays, key, members) => {
   const [kind, i, a, b] = partsOf(key);
   const { stored, drawn, chance, made, modulated, spread, apart, kernel } = arrays;
+  const is = isMade(key) ? "" : `${nameOfNumber(kind, i, a, b)} = ${plainNumber(stored(kind, i, a, b))}`;
+  if (kind === "x") return `${is}: an input, the same for all; it is not stored. It multiplies row ${a + 1} of every matrix.`;
+  if (kind === "y") {
+    const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, a))}`);
+    return `${nameOfNumber("y", i, a)} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, a))}` : ""} = ${plainNumber(arrays.output(i, a))}: inputs times a column of the matrix, and the bias.`;
+  }
   if (kind === "made") {
     const name = nameOfNumber("W", i, a, b);
     const value = made(i, a, b);
@@ -60,8 +75,7 @@ const tell = (arrays, key, members) => {
     }
     return `${name} = ${plainNumber(stored("W", -1, a, b))} + ${plainNumber(stored("σW", -1, a, b))} · ${bracketed(chance("W", i, a, b))} = ${plainNumber(value)} in this draw: mean + σ · ε, computed, never stored.`;
   }
-  const is = `${nameOfNumber(kind, i, a, b)} = ${plainNumber(stored(kind, i, a, b))}`;
-  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” draws again.`;
+  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” takes another sample.`;
   if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${a + 1}.`;
   if (kind === "r") return `${is}: member ${i + 1}’s own. It scales input ${a + 1}, row ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
   if (kind === "s") return `${is}: member ${i + 1}’s own. It scales output ${a + 1}, column ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
@@ -97,6 +111,18 @@ const TASKS = [
     },
   },
 ];
+
+// So many members stand beside each other, or below each other on a phone.
+const perPage = ({ matrix, apart, modulated, spread }) => {
+  const room = document.documentElement.clientWidth - 40;
+  if (room < NARROW) return 2;
+  const cell = room < 960 ? 34 : 44;
+  const wide = Math.min(MOST.window, Math.round(matrix.size / matrix.m)) * cell + 40;
+  const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
+  const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
+  return clamp(Math.floor((room - (room - once < 2 * block ? 0 : once)) / block), 1, 4);
+};
+const beginOf = ({ member }, each) => Math.floor(member / each) * each;
 
 const makeNumbers = (on) => {
   const shelf = make("div", { class: "shelf" });
@@ -135,7 +161,7 @@ const makeNumbers = (on) => {
   };
   const light = () => {
     for (const [key, cell] of cells) {
-      const related = touched && key !== touched && (key.startsWith("made") ? !touched.startsWith("made") && isPartOf(touched, key, arrays.kernel) : touched.startsWith("made") && isPartOf(key, touched, arrays.kernel));
+      const related = touched && key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.kernel)) || (isMade(touched) && isPartOf(key, touched, arrays.kernel)));
       cell.classList.toggle("touched", key === touched);
       cell.classList.toggle("moves", Boolean(related));
     }
@@ -144,9 +170,11 @@ const makeNumbers = (on) => {
   };
 
   const cellOf = (key, name) => {
-    const stored = !key.startsWith("made");
+    const stored = !isMade(key);
     const cell = stored ? make("input", { type: "text", inputmode: "decimal", autocomplete: "off", class: "number", "aria-label": name }) : make("button", { type: "button", class: "number", "aria-label": name });
     for (const event of ["focus", "pointerenter"]) cell.addEventListener(event, () => drag || touch(key));
+    // What has the focus is told again.
+    cell.addEventListener("pointerleave", () => drag || touch([...cells].find(([, one]) => one === document.activeElement)?.[0] ?? key));
     cells.set(key, cell);
     if (!stored) return cell;
     const value = () => arrays.stored(...partsOf(key));
@@ -184,62 +212,71 @@ const makeNumbers = (on) => {
     for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
     return cell;
   };
-  const grid = (look, label, rows, columns, keyAt, own) => {
+  const grid = (look, label, rows, columns, keyAt, own, name) => {
     const box = make("div", { class: `grid ${look}`, role: "group", "aria-label": label, style: `--columns: ${columns}` });
     for (let k = 0; k < rows * columns; k += 1) {
       const key = keyAt(Math.floor(k / columns), k % columns);
       const [kind, i, a, b] = partsOf(key);
       box.append(cellOf(key, nameOfNumber(kind === "made" ? "W" : kind, i, a, b)));
     }
-    return own ? make("div", { class: `part ${own}` }, make("b", {}, label), box) : box;
+    return own ? make("div", { class: `part ${own}` }, make("b", {}, name), box) : box;
   };
 
   const build = (state, layer) => {
     cells = new Map();
-    const { apart, modulated, spread, matrix, kernel, method } = arrays;
+    const { apart, modulated, spread, matrix, kernel, members } = arrays;
     const [first, from] = [state.row, state.column];
+    const wide = Math.round(matrix.size / matrix.m);
     const rows = Math.min(MOST.window, matrix.m - first);
-    const columns = Math.min(MOST.window, Math.round(matrix.size / matrix.m) - from);
-    const outputs = Math.floor((from + columns - 1) / kernel) - Math.floor(from / kernel) + 1;
+    const columns = Math.min(MOST.window, wide - from);
     const s0 = Math.floor(from / kernel);
-    const count = METHODS[method].members || (spread && !modulated) ? state.M : 0;
-    const shown = Math.min(count, 4);
-    const begin = Math.floor(state.member / 4) * 4;
-    const members = METHODS[method].members;
+    const outputs = Math.floor((from + columns - 1) / kernel) - s0 + 1;
+    const doubled = spread && !modulated;
+    const count = members || doubled ? state.M : 0;
+    const each = perPage(arrays);
+    const begin = beginOf(state, each);
+    const end = Math.min(begin + each, count);
+    const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
+    const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
+    const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, first + a), `at-${at}`, name);
+    // Where all of a layer is seen, its inputs can be typed, and each member answers.
+    const whole = matrix.m <= MOST.window && wide <= MOST.window && kernel === 1;
+    const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
+    for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
+    if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
+    if (!members && matrix.bias) once.push(across("biases", "b", -1, "b", "b"));
+    if (!count && whole) once.push(across("made", "y", -1, "y", "y"));
+    const left = [make("div", { class: "block" }, make("b", { class: "who" }, apart ? "input" : doubled ? "means μ" : "W"), ...once)];
+    if (doubled) {
+      left.push(make("div", { class: "block" }, make("b", { class: "who" }, "standard deviations σ"), sheet("scales", "σW", -1, "standard deviations"),
+        ...(matrix.bias ? [across("scales", "σb", -1, "σ", "b")] : [])));
+    }
     const parts = [];
-    if (!apart) {
-      const all = [grid("shared", spread && !modulated ? "means μ" : "W", rows, columns, (a, b) => keyOf("W", -1, first + a, from + b), "whole")];
-      if (spread && !modulated) all.push(grid("scales", "standard deviations σ", rows, columns, (a, b) => keyOf("σW", -1, first + a, from + b), "whole"));
-      if (!members && matrix.bias) all.push(grid("biases", "biases", 1, outputs, (_, k) => keyOf("b", -1, s0 + k), "whole"));
-      parts.push(make("div", { class: "side once" }, make("h2", {}, "Stored once, for all"), make("div", { class: "row" }, ...all)));
+    if (!apart || whole) parts.push(make("div", { class: "side once" }, make("h2", {}, apart ? "The same for all" : "Stored once, for all"), make("div", { class: "row" }, ...left)));
+    const blocks = [];
+    for (let i = begin; i < end; i += 1) {
+      const [at, made] = [SUBSCRIPTS(i + 1), []];
+      if (modulated) made.push(across("own", "s", i, `s${at}`, "s"), down("own", "r", i, `r${at}`, "r"));
+      if (modulated && spread) made.push(across("scales", "σs", i, "σ", "ds"), down("scales", "σr", i, "σ", "dr"));
+      made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `W${at}, computed`));
+      if (members && matrix.bias) made.push(across("biases", "b", i, `b${at}`, "b"));
+      if (whole) made.push(across("made", "y", i, `y${at}`, "y"));
+      blocks.push(make("div", { class: "block" }, make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`), ...made));
     }
-    const each = [];
-    for (let i = begin; i < Math.min(begin + shown, count); i += 1) {
-      const block = make("div", { class: "block" });
-      const title = make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`);
-      const vector = (kind, look) => kind.endsWith("r")
-        ? grid(`${look} down`, `${kind}${SUBSCRIPTS(i + 1)}`, rows, 1, (a) => keyOf(kind, i, first + a), `at-${kind.replace("σ", "d")}`)
-        : grid(look, `${kind}${SUBSCRIPTS(i + 1)}`, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${kind.replace("σ", "d")}`);
-      block.append(title);
-      if (modulated) block.append(vector("s", "own"), vector("r", "own"));
-      if (modulated && spread) block.append(vector("σs", "scales"), vector("σr", "scales"));
-      block.append(make("div", { class: "at-W" }, apart
-        ? grid("own", `W${SUBSCRIPTS(i + 1)}`, rows, columns, (a, b) => keyOf("W", i, first + a, from + b))
-        : grid("made", `W${SUBSCRIPTS(i + 1)}, computed`, rows, columns, (a, b) => keyOf("made", i, first + a, from + b))));
-      if (members && matrix.bias) block.append(grid("biases", "b", 1, outputs, (_, k) => keyOf("b", i, s0 + k), "at-b"));
-      each.push(block);
-    }
-    if (each.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member; dashed: computed" : "Drawn anew, not stored"), make("div", { class: "row" }, ...each)));
+    const computed = modulated ? "; computed, dashed: W₁ = W ∘ r₁ s₁ᵀ" : whole ? "; computed, dashed: y" : "";
+    if (blocks.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? `Stored by each member${computed}` : "Drawn anew for each prediction, not stored"), make("div", { class: "row" }, ...blocks)));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
-    if (count > 4) for (const [sign, to] of [["‹", begin - 4], ["›", begin + 4]]) {
-      const button = make("button", { type: "button", class: "tool", "aria-label": sign === "‹" ? "Members before" : "Members after" }, sign);
-      button.addEventListener("click", () => on.change({ member: clamp(to, 0, count - 1) }));
-      others.append(button);
+    if (count > end - begin) {
+      for (const [sign, label, to] of [["‹", "Members before", begin - each], ["›", "Members after", end]]) {
+        const button = make("button", { type: "button", class: "tool", "aria-label": label, ...(to < 0 || to >= count ? { disabled: "" } : {}) }, sign);
+        button.addEventListener("click", () => on.change({ member: clamp(to, 0, count - 1) }));
+        others.append(button);
+      }
+      others.append(` ${members ? "members" : "samples"} ${begin + 1} to ${end} of ${count}`);
     }
-    if (count > 4) others.append(` ${begin + 1} to ${Math.min(begin + 4, count)} of ${count}`);
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
-    const ends = [matrix.m, Math.round(matrix.size / matrix.m)];
+    const ends = [matrix.m, wide];
     window_.forEach(({ element: label, range, key }, k) => {
       label.hidden = ends[k] <= MOST.window || Boolean(DATA.values);
       range.max = Math.max(0, ends[k] - MOST.window);
@@ -253,21 +290,21 @@ const makeNumbers = (on) => {
     current = state;
     arrays = arraysOf(state, layer);
     const { matrix, method } = arrays;
-    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, Math.floor(state.member / 4)].join(" ");
+    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, perPage(arrays)), perPage(arrays)].join(" ");
     if (now !== shape) {
       shape = now;
       touched = null;
       build(state, layer);
     }
-    const most = { W: 3, r: 2, s: 2, b: 2 };
+    const most = { W: 3, r: 2, s: 2, b: 2, x: 2, y: 12 };
     for (const [key, cell] of cells) {
       const [kind, ...place] = partsOf(key);
-      const value = kind === "made" ? arrays.made(...place) : arrays.stored(kind, ...place);
+      const value = kind === "made" ? arrays.made(...place) : kind === "y" ? arrays.output(...place) : arrays.stored(kind, ...place);
       const text = plainNumber(value);
-      if (kind === "made") setText(cell, squeezed(value));
+      if (isMade(key)) setText(cell, squeezed(value));
       else if (document.activeElement !== cell || drag) cell.value = text;
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (most[kind] ?? 3)))}%`);
-      cell.classList.toggle("edited", kind !== "made" && Object.hasOwn(editsOf(state), editing(key)));
+      cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }
     window_.forEach(({ output, key }, k) => setText(output, `${state[key] + 1} of ${digits([matrix.m, Math.round(matrix.size / matrix.m)][k])}`));
     const before = arraysOf({ ...state, edits: "" }, layer);

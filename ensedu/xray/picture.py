@@ -106,6 +106,8 @@ class XRay:
         The layers with parameters, `ensedu.xray.layers.Layer`.
     refused
         Why a method cannot convert the model, by method.
+    sized
+        Whether it is a network of given sizes, whose width and depth slide.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class XRay:
         self.layers: tuple[Layer, ...] = reading.layers
         self.counts: dict[str, Count] = reading.counts
         self.refused: dict[str, str] = reading.refused
-        self._sizes = sizes
+        self._sizes, self.sized = sizes, sizes is not None and len(sizes) > 2
         self._more = {"values": values, "curves": curves}
 
     def __repr__(self) -> str:
@@ -135,9 +137,14 @@ class XRay:
         path.write_text(self.html(), encoding="utf-8")
         return path
 
-    def html(self) -> str:
-        """Return the page as text."""
-        data = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":"))
+    def html(self, opening: str | None = None) -> str:
+        """Return the page as text.
+
+        With an `opening`, settings as in its address, it opens so, and is compact: for a page
+        around it.
+        """
+        more = {} if opening is None else {"opening": opening}
+        data = json.dumps(self.data() | more, ensure_ascii=False, separators=(",", ":"))
         scripts = "\n".join(_part(f"{part}.js") for part in PARTS)
         rows = "".join(
             f"<tr><th>{escape(METHODS[key].label)}</th><td>{count.total:,}</td></tr>"
@@ -169,11 +176,15 @@ class XRay:
             **{key: value for key, value in self._more.items() if value},
         }
 
-    def _repr_html_(self) -> str:
+    def framed(self, page: str) -> str:
+        """Return a frame that holds a page of `html`; the page sets its height."""
         return (
-            f'<iframe title="{escape(self.name)}: what is stored" srcdoc="{escape(self.html())}" '
+            f'<iframe title="{escape(self.name)}: what is stored" srcdoc="{escape(page)}" '
             'style="border: 0; width: 100%; height: 900px"></iframe>'
         )
+
+    def _repr_html_(self) -> str:
+        return self.framed(self.html())
 
 
 def _look(*, dark: bool) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 const WAY = 520; // milliseconds of a motion
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
+const MIDDLE = 900; // pixels, from which on there is room for words beside each other
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
 
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong"), make("span")));
   const words = make("p", { class: "pointed", role: "status" });
-  const more = make("p", { class: "more" });
+  const more = make("button", { type: "button", class: "more" });
+  more.addEventListener("click", () => on.fit());
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const scale = make("p", { class: "unit" }, square, squareWords);
@@ -37,7 +39,8 @@ const makeStage = (on) => {
     const narrow = width < NARROW;
     const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head, above: (narrow ? 4 : 22) + curves, height: (narrow ? 530 : 322) + curves, words: narrow ? 0 : 230 };
+    const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
+    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : 360) + curves, words };
     composed.clear();
     return frame;
   };
@@ -55,9 +58,21 @@ const makeStage = (on) => {
     return composed.get(name);
   };
 
+  // What all stops take at most, so that sharing moves nothing but the weights.
+  const extentOf = (state, layers, unit) => {
+    const only = onlyOf(state);
+    const key = `extent ${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"} ${state.M} ${unit}`;
+    if (!composed.has(key)) {
+      const rooms = STOPS.map((method) => roomsOf(contentOf(layers, only), method, state.M, unit, frame));
+      const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
+      const lost = high > frame.height + 2 || wide > frame.width + 2;
+      composed.set(key, { high: clamp(high, 120, frame.height), lost, small: high < 0.45 * frame.height && wide < 0.6 * frame.width });
+    }
+    return composed.get(key);
+  };
   // The boxes that a state asks for: at a stop, or between two.
   const target = (state, layers, unit) => {
-    const only = state.view === "model" ? null : { layer: state.layer, matrix: state.matrix };
+    const only = onlyOf(state);
     const key = `${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"}`;
     const at = (method) => layoutOf(key, layers, only, method, state.M, unit);
     if (state.method) return { boxes: between(at(state.method), null, 0), layout: at(state.method) };
@@ -92,26 +107,28 @@ const makeStage = (on) => {
     drawn = boxes;
     const inNumbers = state.view === "numbers";
     const refused = DATA.refused[chosen(state)];
-    for (const part of [canvas, ...zones, scale, gauge.element]) part.hidden = inNumbers;
+    for (const part of [canvas, ...zones, under, gauge.element]) part.hidden = inNumbers;
     if (inNumbers) {
       more.hidden = true;
       markStop(state);
       return false;
     }
-    const context = sizedCanvas(canvas, frame.width, frame.height);
+    const { high, lost, small } = extentOf(state, layers, unit);
+    on.wants(lost || small);
+    const context = sizedCanvas(canvas, frame.width, high);
     context.imageSmoothingEnabled = false;
-    const close = state.view !== "model";
+    const close = !isWhole(state);
     const textureOf = (box, color) => {
       if (!box.texture || !close || box.layer < 0 || motion) return null;
       if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
       const layer = layers[box.layer];
       if (!layer?.matrices[box.matrix]) return null;
-      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
+      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed}.${state.draw} ${chosen(state)} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
     if (refused) boxes = drawn = [];
     gauge.element.hidden = Boolean(refused);
-    drawBoxes(context, boxes, { owns: colorsNow(state), lit, ...frame, textureOf, shake: shakes(state, now) });
+    drawBoxes(context, boxes, { owns: colorsNow(state), lit, width: frame.width, height: high, textureOf, shake: shakes(state, now) });
     if (!motion && CURVES && !refused) placeCurves(context, layout, state);
     if (!motion && frame.above > 10 && !refused) numberMembers(context, layout, state);
     if (!motion && Number.isInteger(state.share)) nameParts(context, state);
@@ -140,7 +157,7 @@ const makeStage = (on) => {
     }
   };
   // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
-  const nameParts = (context, { view }) => {
+  const nameParts = (context, state) => {
     const of = (letter, test) => drawn.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
     const write = (words, x, y, size, color) => {
       context.font = `italic ${size}px "STIX Two Math", Georgia, "Times New Roman", serif`;
@@ -153,16 +170,28 @@ const makeStage = (on) => {
       const size = box ? Math.min(28, box.h / 2, (1.7 * box.w) / Math.max(1.5, words.length)) : 0;
       if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
     };
-    if (view === "model") {
+    if (isWhole(state)) {
       for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
       if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
       if (Z) inside(Z, "σ", "ink");
+      nameLayers(context);
     }
     const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
     context.textAlign = "start";
     if (!ghost || ghost.w < 120) return;
     if (r && r.h > r.w) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
     if (s && s.w > s.h) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
+  };
+  // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
+  const nameLayers = (context) => {
+    context.font = "12px system-ui, sans-serif";
+    context.fillStyle = plainColor("page");
+    context.textAlign = "start";
+    for (const box of drawn) {
+      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 44) continue;
+      const words = titleOf(on.layers()[box.layer], box.layer);
+      if (context.measureText(words).width < box.w - 10) context.fillText(words, box.x + 5, box.y + 15);
+    }
   };
   // m and n at the edges of the first matrix.
   const numberEdges = (context, layout, matrix) => {
@@ -207,7 +236,7 @@ const makeStage = (on) => {
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
     more.hidden = !lost && count;
-    setText(more, count ? "More than fits at this scale: press Fit, or 0." : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
+    setText(more, count ? "More than fits at this scale: see all" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
@@ -250,7 +279,7 @@ const makeStage = (on) => {
   // In a network of given sizes the corner of a square matrix changes the width.
   let corner = null;
   const cornerAt = (event) => {
-    const box = DATA.sizes && boxAt(event);
+    const box = DATA.sizes && !CURVES && boxAt(event);
     if (!box || box.id[0] !== "W" || box.layer < 0) return null;
     const { left, top } = canvas.getBoundingClientRect();
     const near = Math.hypot(event.clientX - left - box.x - box.w, event.clientY - top - box.y - box.h) < 12;
@@ -296,5 +325,6 @@ const makeStage = (on) => {
       if (!still.matches) shaken = now + 2600;
     },
     boxes: () => drawn,
+    extentOf,
   };
 };

@@ -1,6 +1,10 @@
 // One state says all that the page shows; the address carries what differs from how it opens.
+// Inside another page it is compact: only what its zoom tells, and all else after one press.
+const COMPACT = DATA.opening !== undefined && !new URLSearchParams(location.search).has("alone");
 const whole = (low, high, start) => ({ start, read: (text) => within(Math.round(Number(text)), low, high) });
 const real = (low, high, start) => ({ start, read: (text) => within(Number(text), low, high) });
+// Counted from 1 in an address, as the page does.
+const counted = (high) => ({ ...whole(0, high, 0), read: (text) => within(Math.round(Number(text)) - 1, 0, high), write: (at) => at + 1 });
 const one = (of, start) => ({ start, read: (text) => (of.includes(text) ? text : undefined) });
 const within = (number, low, high) => (Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : undefined);
 const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
@@ -14,43 +18,57 @@ const FIELDS = {
   depth: whole(1, MOST.depth, null),
   // How far along STOPS; or a method that is not on that way.
   share: real(0, STOPS.length - 1, Math.max(0, OPENING)),
-  method: one(["", ...KEYS.filter((key) => !STOPS.includes(key))], OPENING < 0 ? SINGLE : ""),
+  method: one(["", ...KEYS], OPENING < 0 ? SINGLE : ""),
   guess: real(1, MOST.members, null), // of how many networks four members take the room
   zoom: real(-16, 16, 0), // of lengths, as a power of 2
-  view: one(["model", "layer", "numbers"], "model"),
-  layer: whole(0, Math.max(0, GIVEN.length - 1, MOST.depth), 0),
-  matrix: whole(0, 63, 0),
-  member: whole(0, MOST.members - 1, 0),
-  row: whole(0, 1e9, 0),
-  column: whole(0, 1e9, 0),
-  seed: whole(0, 999, 0),
+  view: one(["model", "share", "map", "layer", "numbers"], "model"),
+  more: whole(0, 1, 0),
+  layer: counted(Math.max(0, GIVEN.length - 1, MOST.depth)),
+  matrix: counted(63),
+  member: counted(MOST.members - 1),
+  row: counted(1e9),
+  column: counted(1e9),
+  seed: whole(0, 999, 0), // of what is stored
+  draw: whole(0, 999, 0), // of what a distribution gives
   edits: {
     start: "",
     read: (text) => (/^([A-Za-zσ]+:\d+(,\d+)*:-?\d+(\.\d+)?(;|$))*$/.test(text) ? text : undefined),
   },
 };
-const START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
+// What a text that sets a state calls some of them.
+const CALLED = { M: "members", view: "zoom", zoom: "scale" };
+const FIELD_OF = Object.fromEntries(Object.keys(FIELDS).map((key) => [CALLED[key] ?? key, key]));
+let START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
+const isWhole = ({ view }) => view !== "layer" && view !== "numbers";
+const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix });
 
 const encode = (state) =>
-  Object.keys(FIELDS)
-    .filter((key) => state[key] !== START[key])
-    .map((key) => `${key}=${encodeURIComponent(typeof state[key] === "number" ? +state[key].toFixed(3) : state[key])}`)
+  Object.entries(FIELD_OF)
+    .filter(([, key]) => state[key] !== START[key])
+    .map(([name, key]) => {
+      const value = FIELDS[key].write?.(state[key]) ?? state[key];
+      return `${name}=${encodeURIComponent(typeof value === "number" ? +value.toFixed(3) : value)}`;
+    })
     .join("&");
 
 // What an address says; a value that cannot be is left out.
-const decode = (text) => {
-  const found = { ...START };
+const decode = (text, from = START) => {
+  const found = { ...from };
   for (const pair of text.replace(/^#/, "").split("&")) {
     const cut = pair.indexOf("=");
-    const key = pair.slice(0, cut);
-    if (cut < 0 || !Object.hasOwn(FIELDS, key)) continue;
+    const key = cut < 0 ? undefined : FIELD_OF[pair.slice(0, cut)];
+    if (!key) continue;
     let value;
     try {
       value = FIELDS[key].read(decodeURIComponent(pair.slice(cut + 1)));
     } catch {
       continue; // no text in this code
     }
-    if (value !== undefined) found[key] = value;
+    if (value === undefined) continue;
+    found[key] = value;
+    // A method on the way of the slider is a place of it.
+    if (key === "method" && STOPS.includes(value)) Object.assign(found, { method: "", share: STOPS.indexOf(value) });
+    if (key === "share") found.method = "";
   }
   return settled(found);
 };
@@ -60,7 +78,7 @@ const settled = (state) => {
   const layers = layersOf(state);
   const layer = clamp(state.layer, 0, layers.length - 1);
   const matrices = layers[layer]?.matrices ?? [];
-  const view = matrices.length ? state.view : "model";
+  const view = matrices.length || isWhole(state) ? state.view : START.view;
   const matrix = clamp(state.matrix, 0, Math.max(0, matrices.length - 1));
   const { m = 1, size = 1 } = matrices[matrix] ?? {};
   const edge = (place, length) => clamp(place, 0, Math.max(0, length - MOST.window));
@@ -78,4 +96,5 @@ const layersOf = (state) => {
   if (laid.key !== key) laid = { key, layers: layersOfSizes(sizesOf(state)) };
   return laid.layers;
 };
+START = decode(DATA.opening ?? "");
 const chosen = (state) => state.method || STOPS[Math.round(state.share)];

@@ -15,10 +15,10 @@ const shapeWords = ({ matrices, shared, biases }) => {
 // What a method does with a layer, in a few words.
 const treatmentOf = (layer, method) => {
   const own = methodOf(layer, method);
-  if (isApart(own)) return layer.kept[0] + layer.kept[1] ? "own, but what is kept shared" : "each member's own";
+  if (isApart(own)) return layer.kept[0] + layer.kept[1] ? "own copies, in part" : "own copies";
   if (!layer.matrices.length) return METHODS[own].members || spreads(own) ? "shared, as it is" : "one copy";
-  if (isModulated(own)) return spreads(own) ? "shared W; r and s drawn" : "shared W; r and s a member";
-  if (spreads(own)) return "mean and σ a weight";
+  if (isModulated(own)) return spreads(own) ? "W shared, r and s vary" : "W shared, own r and s";
+  if (spreads(own)) return "a mean and σ each";
   return METHODS[method].body ? "shared body" : "one copy";
 };
 
@@ -38,8 +38,10 @@ const nested = (entries, depth) => {
 const makeTree = (on) => {
   const list = make("ul", { class: "tree", role: "list" });
   const note = make("p", { class: "note" });
-  const element = make("section", { class: "panel", "aria-labelledby": "tree-title" },
-    make("h2", { id: "tree-title" }, "Layer by layer"), note, list);
+  const heads = ["layer", "", "one network", "stored"].map((word) => make("span", {}, word));
+  const head = make("p", { class: "line heads", "aria-hidden": "true" }, ...heads);
+  const element = make("section", { class: "panel tree-section", "aria-labelledby": "tree-title" },
+    make("h2", { id: "tree-title" }, "Layer by layer"), note, head, list);
   let [shown, views, current] = ["", [], null];
 
   const row = (title, about, entries) => {
@@ -103,13 +105,14 @@ const makeTree = (on) => {
       view.cells.forEach((cell, k) => setText(cell, words[k]));
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
       const why = view.own ? lossOf(entries[0].layer, method, state.M) : "";
-      setText(view.lost, why ? `▲ does not save: ${why}` : "");
+      setText(view.lost, why ? `▲ too thin to gain: ${why}` : "");
     }
     if (isModulated(method)) losing = layers.filter((layer) => lossOf(layer, method, state.M)).length;
     const refused = DATA.refused[method];
     setText(note, refused ? `${METHODS[method].label} cannot take this model: ${refused}`
-      : losing ? `In ${plural(losing, "layer")} marked ▲ the vectors cost as much as the copies of the matrix that they replace, or more.`
-      : "Press a layer to look into it.");
+      : losing ? `${plural(losing, "layer")} of ${layers.length} marked ▲ ${losing === 1 ? "is" : "are"} too thin to gain: r and s of all members cost as much as the copies of W that they replace, or more.`
+      : isModulated(method) && state.M > 1 ? "Every layer with a matrix gains. Press one to look into it." : "Press a layer to look into it.");
+    setText(heads[1], `as a ${METHODS[method].label}`);
   };
   return { element, show };
 };

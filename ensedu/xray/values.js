@@ -1,7 +1,7 @@
 // What stands in the arrays: the model's own values where the page has them, else small numbers drawn
 // from a seed. Any entry can be asked for alone, so that a layer of millions costs nothing.
-const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5] };
-const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs"];
+const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5], input: [-1, 1, 2] };
+const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs", "σb", "x"];
 
 // A number in [0, 1) for each list of integers (Murmur3's mixing).
 const mixed = (...parts) => {
@@ -38,8 +38,12 @@ const storedAt = (state, layer, kind, i, a, b = 0) => {
   }
   const at = mixed(state.seed, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
   if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
+  if (kind === "x") return pick(CHOICES.input, at);
   return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
 };
+
+// How far a sample of a distribution is from its mean, in standard deviations.
+const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(state.seed, state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
 
 const editKey = (kind, i, a, b) => `${kind}:${[i + 1, a, ...(b === undefined ? [] : [b])]}`;
 const editsOf = (state) => {
@@ -66,11 +70,14 @@ const texture = (state, layer, index, as, i) => {
   const columns = bins?.columns ?? Math.min(48, Math.round(matrix.size / matrix.m));
   const from = { ...state, matrix: index };
   const kernel = Math.max(1, Math.round(matrix.size / matrix.m / matrix.n));
-  const factor = (kind, k) => storedAt(from, layer, kind, i, k);
+  const method = methodOf(layer, chosen(state));
+  const spread = (kind, ...place) => (spreads(method) ? storedAt(from, layer, `σ${kind}`, kind === "W" ? -1 : i, ...place) * chanceOf(state, kind, i, ...place) : 0);
+  const factor = (kind, k) => storedAt(from, layer, kind, i, k) + spread(kind, k);
   const at = (a, b) => {
     if (as === "own") return storedAt(from, layer, "W", i, a, b) / 3;
     const base = bins ? bins.at(a, b) : storedAt(from, layer, "W", -1, a, b) / 3;
-    return as === "made" ? (base * factor("r", a) * factor("s", Math.floor(b / kernel))) / 2 : base;
+    if (as !== "made") return base;
+    return isModulated(method) ? (base * factor("r", a) * factor("s", Math.floor(b / kernel))) / 2 : base + spread("W", a, b) / 3;
   };
   return { rows, columns, at };
 };

@@ -86,7 +86,7 @@ def blank(browser):
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Open an X-ray from a folder: ``with opened(picture, "#M=8") as page``."""
+    """Open an X-ray from a folder: ``with opened(picture, "#members=8") as page``."""
 
     @contextmanager
     def opened(picture, address="", **options):

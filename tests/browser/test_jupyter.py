@@ -8,7 +8,6 @@ import pytest
 from scripts.browsing import DESK
 from tests.browser import small
 from workshop.page.live import live, trainer_scripts
-from workshop.page.playground import layer_scripts, playground
 
 VIEW = """async ([text, traits]) => {
   const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
@@ -88,17 +87,3 @@ def test_points_options_and_weights_of_a_trainer_go_both_ways(page):
     page.locator("canvas[aria-label*='Deep ensemble of 3, 2 points']").first.wait_for()
     page.evaluate("end()")
     assert page.evaluate("model.heard()") == [] and page.locator("canvas").count() == 0
-
-
-def test_numbers_of_a_layer_go_both_ways(page):
-    w = playground(in_features=3, out_features=5, ensemble_size=2)
-    page.evaluate(VIEW, [layer_scripts.BUNDLE.module(), {"_state": dict(w._state)}])
-    cell = page.locator("[data-key='r:1,2']")
-    cell.focus()
-    page.keyboard.type("b-7.25")
-    page.keyboard.press("Enter")
-    page.wait_for_function("model.saved && model.get('_state').edits['r:1,2'] === -7.25")
-    assert page.evaluate("keys") == []
-    w.arrays = {"r": [[1, 2, 3], [4, 5, -6]]}
-    page.evaluate("state => model.put('_state', state)", dict(w._state))
-    page.wait_for_function("(cell) => cell.ariaValueNow === '-6'", arg=cell.element_handle())

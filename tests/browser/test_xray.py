@@ -1,5 +1,7 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
+from pathlib import Path
+
 import pytest
 from torch import nn
 
@@ -7,7 +9,10 @@ from ensedu import xray
 from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
+from tests.browser import small
+from workshop.page.xray import xray_figure
 
+BOOK = Path(__file__).parents[2] / "book"
 STOPS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
 X = [k / 10 for k in range(11)]
 CURVES = {"x": X, "points": [[0.3, 0.5]]} | {
@@ -27,6 +32,9 @@ PICTURES = {
 SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number, canvas")]
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
+SEEN_AT = (
+    "(place) => [...document.querySelectorAll(place)].map((one) => one.value ?? one.innerText)"
+)
 FRAME = "() => new Promise(requestAnimationFrame)"
 
 
@@ -57,10 +65,10 @@ def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
         for method, why in picture.refused.items():
             assert why in page.locator(f'button.bar[data-method="{method}"]').get_attribute("title")
         for address in (
-            "#share=1&M=64",
-            "#share=2.4&zoom=-3",
-            "#share=3&view=layer",
-            "#view=numbers",
+            "#share=1&members=64",
+            "#share=2.4&scale=-3",
+            "#share=3&zoom=layer",
+            "#zoom=numbers",
         ):
             page.evaluate("(hash) => (location.hash = hash)", address)
             for width in (320, 1920):
@@ -124,7 +132,7 @@ def test_only_zooming_changes_the_scale(viewport, opened):
             page.evaluate(FRAME)
             assert page.evaluate(scale) == first
         assert page.locator(".more").is_visible() or viewport == DESK
-        page.get_by_role("button", name="Fit").click()
+        page.get_by_role("button", name="Fit", exact=True).click()
         page.evaluate(FRAME)
         assert page.evaluate(scale) != first
         assert page.locator(".more").is_hidden()
@@ -151,18 +159,28 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
-    with opened(xray("4-5", 2), "#share=1&view=numbers") as page:
+    with opened(xray("4-5", 2), "#share=1&zoom=numbers") as page:
+
+        def numbers(place):
+            page.evaluate(FRAME)
+            cells = page.locator(f"{place} .number").all()
+            return [
+                float((one.inner_text() or one.input_value()).replace("−", "-")) for one in cells
+            ]
 
         def made(member):
-            return [
-                one.inner_text()
-                for one in page.locator(f".block:nth-child({member}) .made .number").all()
-            ]
+            return numbers(f".each .block:nth-child({member}) .at-W")
+
+        def check_outputs(member):
+            block = f".each .block:nth-child({member})"
+            x, W, b = numbers(".once .at-r"), made(member), numbers(f"{block} .at-b")
+            expected = [sum(x[a] * W[5 * a + k] for a in range(4)) + b[k] for k in range(5)]
+            assert numbers(f"{block} .at-y") == pytest.approx(expected, abs=0.5)  # as shown
 
         before = made(1), made(2)
         r = page.get_by_label("r₁[2]", exact=True)
         r.focus()
-        assert page.locator(".moves").count() == 5  # one row of W₁
+        assert page.locator(".moves").count() == 10  # one row of W₁, and all of y₁
         r.press("ArrowUp")
         now = made(1), made(2)
         assert now[1] == before[1]
@@ -171,10 +189,23 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         ] * 5 + [True] * 10
         assert "row 2 of W₁" in words(page, ".told")
         page.get_by_label("W[1, 1]", exact=True).focus()
-        assert page.locator(".moves").count() == 2  # an entry of each member
+        assert page.locator(".moves").count() == 4  # an entry and an output of each member
+        page.get_by_label("x[3]", exact=True).fill("7")
+        page.get_by_label("x[3]", exact=True).press("Enter")
+        check_outputs(1)
+        check_outputs(2)
         page.get_by_role("button", name="Reset numbers").click()
-        page.evaluate(FRAME)
         assert (made(1), made(2)) == before
+
+
+def test_another_sample_leaves_what_is_stored(opened):
+    with opened(xray("3-4"), "#share=3&zoom=numbers") as page:
+        stored, drawn = ".once input", ".each .at-W"
+        first = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
+        page.get_by_role("button", name="Draw anew").click()
+        page.evaluate(FRAME)
+        again = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
+        assert again[0] == first[0] and again[1] != first[1]
 
 
 def test_a_guess_comes_before_the_answer(opened):
@@ -191,7 +222,7 @@ def test_a_guess_comes_before_the_answer(opened):
 def test_where_sharing_does_not_pay(opened):
     with opened(xray("1-50-50-1"), "#share=1") as page:
         marks = [one.inner_text() for one in page.locator(".lost").all()]
-        assert marks[0] == marks[2] == "▲ does not save: (M − 1) mn = 150 < 204 = M (m + n)"
+        assert marks[0] == marks[2] == "▲ too thin to gain: M (m + n) = 204 > 150 = (M − 1) mn"
         assert marks[1] == ""
         box = page.locator(".map").bounding_box()
         page.locator(".map").click(position={"x": 48, "y": box["height"] / 2})
@@ -207,9 +238,65 @@ def test_axe_finds_nothing(mode, browser, opened):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with opened(xray("1-50-50-1"), "#share=2", mode=mode) as page:
         for view in ("model", "layer", "numbers"):
-            page.evaluate("(hash) => (location.hash = hash)", f"#share=2&view={view}&layer=1")
+            page.evaluate("(hash) => (location.hash = hash)", f"#share=2&zoom={view}&layer=2")
             settle(page)
             found = axe.run(page).response["violations"]
             assert not [
                 (rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found
             ]
+
+
+@pytest.fixture
+def book_page(browser, tmp_path, monkeypatch):
+    """A page with an X-ray as a figure, far below a link that sets it, read from a folder."""
+    monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path / "_static" / "frames"))
+    figure = xray_figure("4-6-5-3", zoom="share", name="fig-a", alt="a", caption="b")
+    html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
+    link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
+    css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
+    script = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
+    body = f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}"
+    small.write(tmp_path / "empty.html", "A chapter", body, css, script)
+    with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
+        yield open_one
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
+    """And follows the book's links and look, and leads back, from a folder."""
+    page = book_page(viewport=viewport)
+    inside = page.frame_locator("iframe")
+
+    def settled(path):
+        inside.locator(".path", has_text=path).wait_for()
+        page.wait_for_timeout(400)
+        return inside.locator("html").evaluate(
+            "(root) => [root.scrollHeight - innerHeight, scrollY]"
+        )
+
+    inside.locator(".gauge strong", has_text="332").wait_for()
+    assert inside.locator(".bars-section").is_hidden()
+    page.evaluate("() => scrollTo(0, 100)")
+    page.get_by_role("link", name="eight").evaluate("(link) => link.click()")
+    assert settled("layer 1") == [0, 0]
+    assert page.evaluate("() => scrollY") == 100
+    assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
+    assert "#fig-a:members=8&share=2&" in page.url
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(18, 18, 18)'"
+    page.frames[1].wait_for_function(dark)
+    inside.get_by_role("button", name="See its numbers").click()
+    assert settled("numbers") == [0, 0]
+    page.keyboard.press("Escape")
+    settled("layer 1")
+    page.evaluate("() => history.back()")
+    settled("numbers")
+    inside.get_by_role("button", name="Show all of the X-ray").click()
+    assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
+
+
+def test_on_paper_a_figure_is_a_table(book_page):
+    page = book_page()
+    page.emulate_media(media="print")
+    assert page.locator("iframe").is_hidden()
+    assert "BatchEnsemble\t241" in page.locator(".ensedu-bars").inner_text()

@@ -1,5 +1,5 @@
 """What lives on a page, without a kernel.
 
-Sliders over figures (`explore`), the trainer (`live`), the playground, digits that a reader draws,
-tables of methods (`method_table`) and exercises in code (`practice`).
+Sliders over figures (`explore`), X-rays of models (`xray_figure`), the trainer (`live`), digits
+that a reader draws, tables of methods (`method_table`) and exercises in code (`practice`).
 """

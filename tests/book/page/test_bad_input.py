@@ -7,16 +7,16 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tests.book.page.states import SMALL, arrays_of, explorer, small, state_of
+from tests.book.page.states import arrays_of, explorer, small
 from tests.errors import check_error
-from tests.test_hostile import HOSTILE, outcome
+from workshop.page import xray
 from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
 from workshop.page.fields import Choice, WholeNumber
 from workshop.page.live import live, toys, trainer_state
 from workshop.page.method_table import method_table
-from workshop.page.playground import layer_state, playground
 from workshop.page.sources import checked_tables
+from workshop.page.xray import xray_figure
 
 pytestmark = pytest.mark.bad_input
 
@@ -46,28 +46,14 @@ def set_weights(value):
     w.weights = arrays_of(w)[0] | {"0.bias": value}
 
 
-def set_layer(trait, value):
-    setattr(playground(**SMALL), trait, value)
-
-
-def set_x(value, name="x"):
-    set_layer("arrays", {name: value})
-
-
-def whole(**part):
-    return layer_state.rechecked(state_of("rank1") | part)
-
-
-def edit(place, value=1.0):
-    return whole(edits={place: value})
+def stored(**given):
+    return xray_figure("3-5-2", **{"name": "fig-a", "alt": "a", "caption": "b"} | given)
 
 
 X = np.linspace(-4.6, 4.6, 7)
 BAND = {"x": X, "mean": np.sin(X), "std": 0.1 + 0.01 * X**2, "label": "NUTS"}
 TRY = {"ask": "More?", "set": {"ensemble_size": 8}, "answer": "More."}
 RANK1 = {"method": "rank1", "small": True, "distributions": True, "width": 5}
-MASKED = np.ma.masked_array(np.ones(2), [True, False])
-OPTIONS = {name: layer_state.FIELDS[name] for name in layer_state.START}
 TYPE, VALUE = TypeError, ValueError
 BAD = [
     (lambda: still(lambda k: "no"), TYPE, "draw|'no'|Figure"),
@@ -154,35 +140,15 @@ BAD = [
     (lambda: set_weights(np.ones(4)), VALUE, "weights['0.bias']|(4,)|(4, 5)"),
     (lambda: set_weights([1.0]), TYPE, "weights['0.bias']|list"),
     (lambda: set_weights(np.full((4, 5), np.inf)), VALUE, "weights['0.bias']|finite"),
-    # The playground
-    (lambda: playground(arrays={"R": 3}), VALUE, "arrays|'R'|weight, r, s, bias, x"),
-    (lambda: playground(arrays={"x": 1}), TYPE, "arrays['x']|1|NumPy array"),
-    (lambda: set_x(1, "r"), VALUE, "arrays|'r'|weight, r_mean, r_std"),
-    (lambda: set_x(1, 3), VALUE, "arrays|3|r_mean"),
-    (lambda: set_x("ab"), TYPE, "arrays['x']|'ab'|NumPy array"),
-    (lambda: set_x(["a", "b"]), TYPE, "arrays['x']|'a'|numbers"),
-    (lambda: set_x([True, False]), TYPE, "arrays['x']|numbers"),
-    (lambda: set_x([1, 2j]), TYPE, "arrays['x']|numbers"),
-    (lambda: set_x(MASKED), TYPE, "arrays['x']|numbers"),
-    (lambda: set_x([[1], [1, 2]]), VALUE, "arrays['x']|(2,)"),
-    (lambda: set_x([1, np.nan]), VALUE, "arrays['x']|-9 to 9|nan"),
-    (lambda: set_x([1, 9.1]), VALUE, "arrays['x']|-9 to 9|9.1"),
-    (lambda: set_x(np.zeros((3, 2)), "r_std"), VALUE, "arrays['r_std']|0.01"),
-    (lambda: set_x(np.ones((5, 2)), "weight"), VALUE, "(5, 2)|(2, 5)"),
-    (lambda: set_layer("options", None), TYPE, "options|None|dict"),
-    (lambda: set_layer("options", {"width": 3}), VALUE, "options|'width'|in_features"),
-    (lambda: set_layer("options", {"edits": {}}), VALUE, "options|'edits'|in_features"),
-    (lambda: layer_state.rechecked(3), TYPE, "state|3|dict"),
-    (lambda: layer_state.rechecked({}), VALUE, "state|method|[]"),
-    (lambda: whole(challenge="<b>"), VALUE, "challenge|'<b>'|'equal'|'price'"),
-    (lambda: whole(challenge=["equal"]), TYPE, "challenge|['equal']|'reach'"),
-    (lambda: whole(edits=[1]), TYPE, "edits|[1]|dict"),
-    (lambda: edit("x:0", 9.5), VALUE, "edits['x:0']|9.5|-9 to 9"),
-    (lambda: edit("x:0", float("nan")), VALUE, "edits['x:0']|nan|finite"),
-    (lambda: edit("x:0", None), TYPE, "edits['x:0']|None|finite"),
-    (lambda: edit("x:0", "1"), TYPE, "edits['x:0']|'1'|finite"),
-    (lambda: edit("x:0", True), TYPE, "edits['x:0']|True|finite"),
-    (lambda: edit("s_std:0,0", 0), VALUE, "edits['s_std:0,0']|0.01 to 9"),
+    # X-rays
+    (lambda: stored(zoom="all"), VALUE, "zoom|'model', 'share'|'all'"),
+    (lambda: stored(layer=3), VALUE, "layer|'1', '2'|'3'"),
+    (lambda: stored(layer="c"), VALUE, "layer|'0', '1'|'c'"),
+    (lambda: stored(method="mc"), VALUE, "method|'rank1'|'mc'"),
+    (lambda: stored(alt=3), TYPE, "alt|string|3"),
+    (lambda: xray.changed(stored().known, {"members": 65}), VALUE, "members|1 to 64|65"),
+    (lambda: xray.changed(stored().known, {"width": "wide"}), VALUE, "width|1 to 2000|'wide'"),
+    (lambda: xray.changed(stored().known, {"color": 3}), VALUE, "color|nothing"),
     # Tables of methods
     (lambda: method_table({}), VALUE, "rows must be a mapping of names to rows"),
     (lambda: method_table({"a": {}}), VALUE, "rows must be|at least one, got the row {}"),
@@ -228,7 +194,7 @@ def test_bad_input(case):
     check_error(call, error, words.split("|"))
 
 
-@pytest.mark.parametrize("make", [explorer, small, playground, DrawDigit])
+@pytest.mark.parametrize("make", [explorer, small, stored, DrawDigit])
 @pytest.mark.parametrize(("given", "error", "words"), [
     ({"name": "Fig 1"}, ValueError, "name|small letters|hyphens|'Fig 1'"),
     ({"name": '"><b>'}, ValueError, "name|<b>"),
@@ -254,42 +220,8 @@ def wrong(field):
 @pytest.mark.parametrize(("make", "fields"), [
     (live, {k: v for k, v in trainer_state.FIELDS.items() if k != "task"}),
     (lambda **given: set_live("options", given), trainer_state.FIELDS),
-    (playground, OPTIONS),
-    (lambda **given: set_layer("options", given), OPTIONS),
-    (whole, layer_state.FIELDS),
-], ids=["live", "its options", "playground", "its options", "its state"])  # fmt: skip
+], ids=["live", "its options"])  # fmt: skip
 def test_every_field_refuses_what_lies_outside_of_it(make, fields):
     for name, field in fields.items():
         for value, error in wrong(field):
             check_error(lambda name=name, value=value: make(**{name: value}), error, [name])
-
-
-@pytest.mark.parametrize("place", [
-    "x:4", "x:-1", "x:00", "x:٣", "x:" + "9" * 5000, "x:0,0", "x", "r:0", "r_mean:0,0", "r:6,0",
-    "s:0,5", "bias:5", "weight:0,0,0,0", "weight_mean:0,0", "W:0,0,0", "rank1.r:0,0", "__proto__",
-    "", 3, "x:0\n",
-])  # fmt: skip
-def test_a_place_that_no_layer_stores_is_no_edit(place):
-    check_error(lambda: edit(place), ValueError, ["edits", repr(place)[:9], "'x:0'"])
-
-
-def test_hostile_values_end_in_a_result_or_a_named_error():
-    state = state_of("rank1", 3, 5, 2)
-    rechecked = layer_state.rechecked
-    failures = []
-    for kind, value in HOSTILE.items():
-        tries = {
-            "arrays": partial(layer_state.set_arrays, state, value),
-            "x": partial(layer_state.set_arrays, state, {"x": value}),
-            "weight": partial(layer_state.set_arrays, state, {"weight": value}),
-            "options": partial(layer_state.changed, state, value),
-            "state": partial(rechecked, value),
-        }
-        for name in state:
-            tries[name] = partial(rechecked, state | {name: value})
-        for name in ("x:0", "r_std:1,2"):
-            tries[name] = partial(rechecked, state | {"edits": {name: value}})
-        for name, one in tries.items():
-            if found := outcome(name, one, {}):
-                failures.append(f"{name}={kind}: {found}")
-    assert not failures, "\n".join(failures)

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.page.states import SMALL, draw, small, state_of
-from workshop import plot
+from tests.book.page.states import draw, small
 from workshop.page.digit import START, DrawDigit
 from workshop.page.explore import explore
 from workshop.page.frames import FRAMES, embedded
-from workshop.page.live import live, trainer_state
-from workshop.page.playground import layer_picture, layer_state, playground
+from workshop.page.live import live, trainer_picture, trainer_state
 
 HOSTILE = "\"><script>alert(1)</script><i title='a'>&amp;"
 DISTRIBUTIONS = {"method": "rank1", "small": True, "distributions": True}
@@ -43,11 +41,9 @@ KINDS = {
         lambda **g: small(**DISTRIBUTIONS, **g), "trainer",
         "Means and standard deviations of r and s after 300 steps",
     ),
-    "playground": (lambda **g: playground(**SMALL, **g), "playground",
-                   layer_picture.alt(state_of("rank1", 2, 5, 3))),
     "digit": (DrawDigit, "digit", f"A drawing that may be {START}, and the 8 × 8 pixels"),
 }  # fmt: skip
-STATE = {"trainer": trainer_state.rechecked, "playground": layer_state.rechecked}
+STATE = {"trainer": trainer_state.rechecked}
 VOID = {"img", "source", "input"}
 
 
@@ -139,6 +135,8 @@ def test_every_control_has_a_name_and_a_value(sheet):
         if control.get("type") == "range":
             assert control["aria-valuetext"] == label.output.text == "0"
             assert root.find(id=control["list"]).name == "datalist"
+        if control.name == "select":
+            assert [one.text for one in control.select("[selected]")] == ["3"]
         if control.get("type") == "radio":
             assert control.find_parent(attrs={"role": "radiogroup"})["aria-label"] == "k"
     for group in root.select("[role=group], [role=radiogroup]"):
@@ -196,22 +194,14 @@ def test_it_is_the_same_in_jupyter(sheet):
         assert (sheet.made.weights, sheet.made.steps) == (other.weights, other.steps)
 
 
-def test_a_page_of_two_networks_or_own_arrays_is_that_of_the_widget(monkeypatch, tmp_path):
-    monkeypatch.setattr(layer_picture, "figure", lambda state: plot.Figure((7, 1)))
-    given = SMALL | {"numbers": 4, "arrays": {"x": [0.25, 6.0]}}
+def test_a_page_of_two_networks_has_no_weights_yet(monkeypatch, tmp_path):
     two = {"data": "moons", "other": {"method": "single"}}
-    layer, trainer = playground(**given), small(**two)
+    widget = small(**two)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    page = playground(**given)
-    for one, other in ((page.arrays, layer.arrays), (page.noise, layer.noise)):
-        assert one.keys() == other.keys()
-        for name in one:
-            np.testing.assert_array_equal(one[name], other[name])
-    np.testing.assert_array_equal(page.outputs, layer.outputs)
+    page = small(**two)
+    assert page.weights == widget.weights == [{}, {}]
     root = BeautifulSoup(page.html(tmp_path), "html.parser").div
-    assert json.loads(root.script.string) == dict(layer._state)
     assert not {"data-name", "data-caption"} & root.attrs.keys()
-    assert small(**two).weights == trainer.weights == [{}, {}]
 
 
 @pytest.mark.parametrize(("given", "flags"), [
@@ -219,6 +209,7 @@ def test_a_page_of_two_networks_or_own_arrays_is_that_of_the_widget(monkeypatch,
     {"small", "full"}), (BEHIND, {"small", "full", "behind"}),
 ], ids=["all", "distributions", "small", "behind"])  # fmt: skip
 def test_a_trainer_says_what_it_shows(given, flags, monkeypatch, tmp_path):
+    monkeypatch.setattr(trainer_picture, "REST", 7)
     widget = small(**given)
     assert widget._distributions == ("distributions" in flags)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
@@ -237,11 +228,8 @@ def test_no_word_can_end_a_script(monkeypatch, tmp_path):
     data = {"a": "</script><!--", "b": "σ"}
     assert "<" not in embedded(data) and json.loads(embedded(data)) == data
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
-    monkeypatch.setattr(layer_picture, "figure", lambda state: plot.Figure((7, 1)))
-    layer, trainer = playground(), small(alt="a")
-    layer._now = layer._now | {"challenge": "</script>"}
+    trainer = small(alt="a")
     axes = [{"name": "</script>", "middle": 0.0, "unit": 1.0}] * 2
     trainer._state = {**trainer._state, "axes": axes}
-    for page, key, value in ((layer, "challenge", "</script>"), (trainer, "axes", axes)):
-        root = BeautifulSoup(page.html(tmp_path), "html.parser").div
-        assert json.loads(root.script.string)[key] == value
+    root = BeautifulSoup(trainer.html(tmp_path), "html.parser").div
+    assert json.loads(root.script.string)["axes"] == axes

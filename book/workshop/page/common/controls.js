@@ -8,11 +8,6 @@ export const make = (tag, attributes = {}, ...children) => {
   return node;
 };
 
-// New words, where there are any: the same ones would have what holds them styled anew.
-export const reword = (node, words) => {
-  if (node.textContent !== words) node.textContent = words;
-};
-
 export const button = (words, tell, attributes = {}) => {
   const element = make("button", { type: "button", ...attributes }, words);
   element.addEventListener("click", tell);

@@ -19,7 +19,7 @@ from tests.book.claims.learning.shootout import beside, units
 from tests.book.conftest import read
 from workshop import measured
 from workshop.experiments import bayes, nuts, nuts_distances
-from workshop.figures import bayes_by_backprop as figures
+from workshop.figures.learning import bayes_by_backprop as figures
 
 #: What stands in the cells that fit lines, and in the one that trains a network.
 CELLS = ("def posterior(", "def bayes_by_backprop(", "def doubt(", "WIDTH, START =")
@@ -55,7 +55,7 @@ def found() -> dict[str, Any]:
 
 def line(around: int = 3) -> Any:
     """Return a line as it is drawn."""
-    return found()["lines"][around]
+    return found()["both"](around)
 
 
 def true(around: int = 3) -> np.ndarray:

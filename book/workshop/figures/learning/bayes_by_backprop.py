@@ -1,0 +1,236 @@
+"""What *Bayes by Backprop* draws and says: where normals for weights doubt too much, or too little.
+
+Whatever is exact, a posterior in closed form or that of NUTS, has the color of ink; whatever treats
+weights as independent that of a mean-field network.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu.uncertainty import Interval
+from workshop import plot
+from workshop.plot.moving import Computed, moves, steps
+from workshop.plot.panels import ends_room, name_curves
+from workshop.plot.style import INK, MUTED, Figure, color
+from workshop.plot.text_layout import SMALL
+
+# Captions.
+BANDS = (
+    "Gray: the posterior, drawn by a sampler called NUTS. Pink: Bayes by Backprop while it trains. "
+    "It ends too wide at the points, and too narrow in the gap; some seeds miss a point at an end. "
+    "Bands: ± 2 standard deviations; a network with 20 hidden units."
+)
+BANDS_ALT = (
+    "A curve through 60 points with a gap in the middle. The band of NUTS is narrow at the points "
+    "and wide in the gap; that of Bayes by Backprop is wider at the points and narrower in the gap."
+)
+ELLIPSES = (
+    "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
+    "too sure, and it sticks out across it, so the line is too unsure at 3. Ellipses: two standard "
+    "deviations. Right: the standard deviation of the line's height."
+)
+DISTANCES = (
+    "None of these has the right standard deviation in all three places. Above 1 it is less sure "
+    "than the posterior, below 1 too sure. Means over 5 data sets and 5 initializations on each; "
+    "1-20-1 with tanh, full batches, 3,000 steps."
+)
+SETTINGS = (
+    "Training longer, or with more weight samples, helps; a large initial σ breaks the fit. Left "
+    "is better: NLL at the data minus the base's, on 10 data sets, 4 initializations on each; "
+    "hollow: unclear (Holm)."
+)
+
+OURS = color("mean_field")
+EXACT: dict[str, Any] = {"color": INK, "lw": 2}
+APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
+TURN = np.linspace(0, 2 * np.pi, 200)
+PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
+BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Two posteriors of the weights of a line, intercept and slope.
+
+    Attributes
+    ----------
+    inputs
+        (N,): where the data lie.
+    precision
+        (2, 2): the inverse of the exact posterior's covariance.
+    doubt
+        Two of (B,): the standard deviations of f(x), exact and of independent weights.
+    """
+
+    inputs: Float[Array, " N"]
+    precision: Float[Array, "2 2"]
+    doubt: tuple[Float[Array, " B"], Float[Array, " B"]]
+
+    @property
+    def covariance(self) -> Float[Array, "2 2"]:
+        """That of the exact posterior."""
+        return np.linalg.inv(self.precision)
+
+    @property
+    def sigma(self) -> Float[Array, " 2"]:
+        """The standard deviations of the best independent weights."""
+        return np.diag(self.precision) ** -0.5
+
+
+def ellipse(covariance: Float[Array, "2 2"]) -> Float[Array, "2 K"]:
+    """Return the outline of two standard deviations around 0."""
+    return 2 * np.linalg.cholesky(covariance) @ np.stack([np.cos(TURN), np.sin(TURN)])
+
+
+class Lines(Computed):
+    """The exact posterior and that of independent weights; a page computes both.
+
+    Parameters
+    ----------
+    x
+        (B,): where f is drawn.
+    line
+        Both posteriors, by where the inputs of the line lie.
+    noise
+        The standard deviation of the noise.
+    """
+
+    formula = "line"
+    words = (
+        "With inputs around {inputs_around:g} each weight has {part:.2f} of its true standard "
+        "deviation.",
+    )
+    choices: ClassVar = {"inputs_around": steps(-1, 4, 0.05)}
+
+    def __init__(self, x: Float[Array, " B"], line: Callable[[float | int], Line], noise: float):
+        self.x, self.line = x, line
+        self.data = {"inputs": line(0).inputs, "x": x, "noise": noise, "turn": TURN}
+
+    def numbers(self, inputs_around: float | int) -> dict[str, Any]:
+        """Return both ellipses, and the doubt in f(x)."""
+        line = self.line(inputs_around)
+        variances = np.diag(line.covariance), np.diag(line.precision)
+        ellipses = ellipse(line.covariance), ellipse(np.diag(line.sigma**2))
+        (a, b), (c, d) = ellipses
+        return {
+            "exact_intercept": a, "exact_slope": b, "apart_intercept": c, "apart_slope": d,
+            "x": self.x, "exact": line.doubt[0], "apart": line.doubt[1], "inputs": line.inputs,
+            "foot": np.zeros_like(line.inputs), "part": np.prod(variances, axis=0)[0] ** -0.5,
+        }  # fmt: skip
+
+    def draw(self, inputs_around: float | int) -> Figure:
+        """Draw both posteriors of two weights, and the doubt in f(x)."""
+        found = self.numbers(inputs_around)
+        with plot.house_style():
+            figure, [left, right] = plot.panels(2, height=2.2)
+            curves = []
+            for name, words, style, y in (
+                ("exact", "exact posterior", EXACT, 0.97), ("apart", "mean-field", APART, 0.86),
+            ):  # fmt: skip
+                names, own = (f"{name}_intercept", f"{name}_slope"), style | {"label": words}
+                left.plot(*(found[one] for one in names), gid=moves(*names), **own)
+                left.text(0.99, y, words, transform=left.transAxes, color=own["color"],
+                          ha="right", va="top", **BOLD)  # fmt: skip
+                curves.append((found[name], own | {"gid": moves("x", name)}))
+            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5), title="two weights")
+            left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
+            draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))
+            right.set(xlim=(-2, 5), ylim=(0, 1))
+        return figure
+
+
+def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -> None:
+    """Draw standard deviations of f over x, pairs of (B,) and a style, and where the data lie."""
+    for y, style in curves:
+        axes.plot(x, y, **style)
+    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False} | ticks
+    axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
+    axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
+
+
+class Distances:
+    """The ratio of standard deviations, each method's over that of NUTS, by place.
+
+    Parameters
+    ----------
+    ratios
+        By method and place, the places in their order.
+    names
+        What the methods are called.
+    """
+
+    def __init__(self, ratios: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> None:
+        self.ratios, self.names = ratios, names
+
+    def draw(self) -> Figure:
+        """Draw a line a method over the places, on an axis of square roots, which holds 0."""
+        narrow = plot.look().narrow
+        places = [words.replace("the ", "the\n") if narrow else words for words in PLACES.values()]
+        with plot.house_style():
+            right = ends_room(self.names.values())
+            figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
+            axes.set_yscale("function", functions=(np.sqrt, np.square))
+            axes.set(title="σ over that of NUTS", xlim=(-0.2, 2.15), ylim=(0, 5))
+            axes.set_xticks(range(3), places)
+            axes.set_yticks([0, 0.25, 0.5, 1, 2, 4], ["0", "0.25", "0.5", "1", "2", "4"])
+            axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
+            axes.axhline(1, color=INK, lw=1.4)
+            for name, own in self.ratios.items():
+                heights = [own[place] for place in PLACES]
+                axes.plot(range(3), heights, color=color(name), ms=7, marker=plot.MARKERS[name],
+                          lw=2.8 if name == "mean_field" else 1.2, clip_on=False,
+                          label=self.names[name])  # fmt: skip
+            for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
+                axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)
+            name_curves(figure, axes)
+        return figure
+
+    def say(self) -> str:
+        """Say how many doubt too much, and where."""
+        near, between = (
+            sum(own[place] > 1 for own in self.ratios.values()) for place in ("regions", "gap")
+        )
+        return (
+            f"{near} of {len(self.ratios)} are less sure than NUTS at the data, "
+            f"{between or 'none'} in the gap."
+        )
+
+
+class Settings:
+    """What each change of the base setting does to the NLL at the data.
+
+    Parameters
+    ----------
+    effects
+        By change, the paired difference from the base.
+    sure
+        Those that are clear.
+    base
+        The base setting's NLL.
+    """
+
+    def __init__(self, effects: Mapping[str, Interval], sure: Collection[str], base: float) -> None:
+        self.effects, self.sure, self.base = effects, sure, base
+
+    def draw(self) -> Figure:
+        """Draw a row a change."""
+        title = "NLL at the data"
+        return plot.effects(
+            {title: {name: (e.low, e.mean, e.high) for name, e in self.effects.items()}},
+            resolved={title: self.sure}, levels={title: f"base: {self.base:.2f}"},
+            colors=dict.fromkeys(self.effects, "mean_field"),
+        )  # fmt: skip
+
+    def say(self) -> str:
+        """Say what helps most, and what harms most."""
+        best, *_, worst = sorted(self.sure, key=lambda name: self.effects[name].mean)
+        return (
+            f"Most is gained by {best}, most lost by {worst}: "
+            f"{self.effects[worst].mean:.2f} nats a point."
+        )

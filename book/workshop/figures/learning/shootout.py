@@ -1,0 +1,273 @@
+"""What *Which one is best?* draws and says: who is better than one network, and by how much."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+
+from ensedu.common.checks import optional
+from ensedu.contest.statistics import Pooled
+from ensedu.counting.text_table import Table
+from ensedu.methods import METHODS
+from ensedu.uncertainty import Interval, holm
+from workshop import plot
+from workshop.experiments.contest import reading
+from workshop.page.method_table import method_table
+from workshop.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
+from workshop.plot.style import INK, MUTED, Figure, color, house_style, label
+
+# Captions.
+FOREST = (
+    "Two ensembles are better than one network on the typical data set, with a temperature for all "
+    "and without. The line is the middle of the dots, as far as 18 can tell it: where it leaves "
+    "out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
+)
+LUCK = (
+    "On concrete the deep ensemble gains half of what luck does to a comparison. A dot is one "
+    "comparison: a training of each, on the same split; left of 0 the deep ensemble has the lower "
+    "NLL. One unit is how far luck moves such a dot, for any two methods."
+)
+DOT = (
+    "The middle is not your data: marks and lines are still those of all data sets, each dot is "
+    "the one that you chose."
+)
+SCORES = (
+    "{}: means over splits and seeds, and how the NLL differs from one network's on this data set "
+    "alone, with its 95% interval."
+)
+
+#: What 1 is, in words that need no statistics.
+UNIT = "difference in NLL; 1 = how far luck moves one comparison of two trainings on one split"
+#: Names that are too long for a row of a phone.
+BRIEF = {
+    "one network, with a temperature": "temperature alone",
+    "one network, up to four times as long": "longer training",
+    "one larger network": "larger network",
+}
+#: Why there is a row less.
+ROWS = "A temperature alone is a rival only where nobody else has one."
+#: Inches of a row of dots, and how far dots are strewn in it.
+ROW, STREWN = 0.42, 0.28
+#: Units that a figure of one data set shows to both sides.
+FAR = 3.0
+#: The most names that one sentence holds.
+NAMED = 3
+#: The columns of scores, with their digits, by score.
+COLUMNS = {
+    "nll": ("NLL, nats", 3),
+    "error": ("error, %", 1),
+    "rmse": ("RMSE", 2),
+}
+DIFFERENCE = "NLL minus one network's"
+#: In which other ways p-values are computed, beside signs.
+OTHER_TESTS = "t-tests, Holm", "Wilcoxon's, Holm"
+#: What the table of false words calls its rows and columns.
+NOBODY = {
+    "coin": "nobody differs",
+    "median 0": "typical difference 0",
+    "mean 0": "mean difference 0",
+    "shifted": "found, of those better",
+}
+TESTS = {"signs": "signs", "t": "t-tests", "ranks": "Wilcoxon's", "flips": "flips of the largest t"}
+
+Effects = Mapping[str, plot.PooledEffect]
+
+
+def brief(name: str) -> str:
+    """Return a name that a phone has room for."""
+    return BRIEF.get(name, name)
+
+
+def row_name(contestant: str) -> str:
+    """Return how a table calls a contestant: a method by its key, which has its color."""
+    method = contestant in METHODS and contestant != "single"
+    return contestant if method else brief(reading.label(contestant))
+
+
+def best_first(effects: Effects) -> list[str]:
+    """Return names by their middle, the least first."""
+    return sorted(effects, key=lambda name: effects[name].interval[1])
+
+
+class Forest:
+    """The typical difference of each contestant, without a temperature and with one each.
+
+    Parameters
+    ----------
+    effects
+        By the words of the switch, ``"without"`` and ``"with"``.
+    """
+
+    def __init__(self, effects: Mapping[str, Effects]) -> None:
+        self.effects = effects
+        self.choices = {"temperature": [*effects]}
+        every = [one for rows in effects.values() for one in rows.values()]
+        middles = [one.interval[1] for one in every]
+        self.words = sorted({one.word for one in every})
+        # One axis for all choices, in halves; what leaves it is an arrowhead.
+        self.ends = math.floor(2 * min(middles)) / 2 - 1.5, math.ceil(2 * max(middles)) / 2 + 0.5
+
+    def draw(self, temperature: str) -> Figure:
+        """Draw a row a contestant."""
+        rows = {brief(name): one for name, one in self.effects[temperature].items()}
+        figure = plot.forest(
+            rows, xlabel=UNIT, xlim=self.ends, words=self.words,
+            places=max(map(len, self.effects.values())),
+        )  # fmt: skip
+        # The same ticks in all choices, however wide their words are.
+        set_axis(figure.axes[0].xaxis, self.ends, ticks(self.ends, 8, whole=True))
+        return figure
+
+    def say(self, temperature: str) -> str:
+        """Say who is better."""
+        rows = self.effects[temperature]
+        better = [brief(n) for n in best_first(rows) if rows[n].word.startswith("better")]
+        all_alike = "With a temperature for all" if temperature == "with" else "Without one"
+        if not better:
+            return f"{all_alike}, nobody is better than one network for sure."
+        if len(better) > NAMED:
+            count = f"{len(better)} of {len(rows)}"
+            return f"{all_alike}, {count} are better than one network; {better[0]} leads."
+        return f"{all_alike}, better than one network: {', '.join(better)}."
+
+
+class Luck:
+    """Comparisons of a method with one network on one data set, and how long a unit is there.
+
+    Parameters
+    ----------
+    method
+        Who is compared.
+    differences
+        (splits, comparisons), of a training of each on the same split.
+    unit
+        How far luck moves a comparison of any two methods.
+    data
+        What the data set is called.
+    """
+
+    def __init__(
+        self, method: str, differences: Float[Array, "splits n"], unit: float, data: str
+    ) -> None:
+        self.method, self.differences, self.unit, self.data = method, differences, unit, data
+        self.gain = -float(differences.mean())
+
+    def draw(self) -> Figure:
+        """Draw a row of dots a split, and below them the gain and a unit as bars."""
+        splits, n = self.differences.shape
+        own = color(self.method)
+        rows = [f"split {i + 1}" for i in range(splits)]
+        rows += [f"gain: {self.gain:.2f}", f"1 unit: {self.unit:.2f}"]
+        strewn = np.random.default_rng(0).uniform(-STREWN, STREWN, n)
+        with house_style():
+            left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
+            figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=0.1)
+            for y, each in enumerate(self.differences):
+                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.5, mew=0, color=own)
+            for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
+                axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
+            axes.axvline(0, color=color("single"), lw=1.4)
+            axes.set(xlabel=f"difference in NLL on {self.data}, nats")
+            axes.set_ylim(len(rows) - 0.5, -0.5)
+            ends = axes.get_xlim()
+            set_axis(axes.xaxis, ends, ticks_along(ends, 72 * axes.get_position().width))
+            axes.set_yticks(range(len(rows)), rows, size=TITLE, color=INK)
+            for words in axes.get_yticklabels()[splits:]:
+                words.set_weight("bold")
+            axes.tick_params(axis="y", length=0)
+        return figure
+
+    def say(self) -> str:
+        """Say how often the method has the lower score."""
+        won = 100 * (self.differences < 0).mean()
+        return f"On {self.data} the {label(self.method)} wins {won:.0f}% of all comparisons."
+
+
+class Dots:
+    """The middles of all data sets, with the dots of one.
+
+    Parameters
+    ----------
+    effects
+        By contestant.
+    values
+        By data set, and by contestant, the difference from one network, however large.
+    """
+
+    def __init__(self, effects: Effects, values: Mapping[str, Mapping[str, float]]) -> None:
+        self.effects, self.values = effects, values
+
+    def draw(self, data: str) -> Figure:
+        """Draw a row a contestant, with its dot of this data set."""
+        own = self.values[data]
+        rows = {
+            brief(name): replace(one, sources=[own[name]]) for name, one in self.effects.items()
+        }
+        return plot.forest(rows, xlabel=UNIT, xlim=(-FAR, FAR))
+
+    def say(self, data: str) -> str:
+        """Say who has the lowest score here, of those who are shown."""
+        own = self.values[data]
+        lowest = min(own, key=own.__getitem__)
+        return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
+
+
+def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data: str) -> Table:
+    """Return a row a contestant: its mean scores, and how its NLL differs from one network's.
+
+    `means` are by contestant and score, one network among them; `data` is what they are of.
+    """
+    rows: dict[str, dict[str, Any]] = {}
+    for name, own in means.items():
+        far = own["nll"][1]
+        row = rows[row_name(name)] = {}
+        for score, (title, _) in COLUMNS.items():
+            if score in own:
+                row[title] = own[score][0]
+            if score == "nll":
+                row[DIFFERENCE] = far and (far.low, far.mean, far.high)
+    shown = [*next(iter(rows.values()))]
+    digits = {title: number for title, number in COLUMNS.values() if title in shown}
+    return method_table(
+        rows, columns=digits | {DIFFERENCE: COLUMNS["nll"][1]},
+        colors={row_name("single"): "single"}, caption=SCORES.format(data[0].upper() + data[1:]),
+    )  # fmt: skip
+
+
+def ways(
+    found: Mapping[str, Mapping[str, Pooled]], names: Sequence[str]
+) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the rows of a table: each way to compare, and what it says of some contestants.
+
+    `found` is by ways, the usual one first, and contestants. It is computed by other tests, too.
+    """
+    rows = {
+        way: {
+            row_name(name): (f"{one.adjusted:.3f}", one.word)
+            for name in names if (one := each[name])
+        }
+        for way, each in found.items()
+    }  # fmt: skip
+    usual = next(iter(found.values()))
+    values = np.array([[*one.sources.values()] for one in usual.values()])
+    stats = optional("scipy.stats", "scores")
+    tests = stats.ttest_1samp(values, 0, axis=1), stats.wilcoxon(values, axis=1)
+    for way, test in zip(OTHER_TESTS, tests, strict=True):
+        p = dict(zip(usual, holm(test.pvalue), strict=True))
+        rows[way] = {row_name(name): (f"{p[name]:.3f}", "") for name in names}
+    return rows
+
+
+def false_words(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of the part of contests in which each test finds something, in percent."""
+    shown = {
+        NOBODY[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()}
+        for row in rows
+    }
+    return method_table(
+        shown, columns=dict.fromkeys(TESTS.values(), "{:.0f}%"), corner="contests with a word"
+    )

@@ -1,0 +1,303 @@
+"""What *What does a prediction not know?* draws and says: noise, and what members say they miss.
+
+What is not known, and what members say of it, has the red of doubt; noise is gray.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from numpy import ndarray as Array
+
+from ensedu.data import gap
+from workshop import plot
+from workshop.experiments.exact import CENTERS, GRID, Exact
+from workshop.plot.moving import Computed, moves
+from workshop.plot.panels import (
+    LINE,
+    RIGHT,
+    decimal,
+    ends_room,
+    name_curves,
+    panels,
+    write,
+)
+from workshop.plot.style import DOUBT, INK, MUTED, Figure, color, house_style
+
+# Captions.
+CURVE = (
+    "More points make the red band narrow, and leave the gray one as it is. Above: the curve's "
+    "mean ± 2 standard deviations (σ), red for what is not known of it, gray for the noise on "
+    "top. Below: both σ. Shaded: the gap, where there are no points."
+)
+DRAWS = (
+    "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
+    "Solid: exact. Thin and dashed: curves drawn from the posterior of 64 points, noise 0.2, and "
+    "their standard deviation."
+)
+DIGIT = (
+    "Members may agree on what is no digit. What one network says to a drawing, and members: "
+    "percent for each digit, and the entropy of their mean in its two parts."
+)
+TRAINED = (
+    "Their error is larger than their spread, and in the gap they agree more with more "
+    "points and steps, without a clear change of the error. Five networks, root mean squares, "
+    "the noise left out, over 20 data sets with 95% intervals."
+)
+METHODS = (
+    "In the gap methods differ most, in their curves and in how far they doubt them. Mean ± 2 "
+    "standard deviations, with the noise, of a method and of one network, on one data set. Above: "
+    "nats a point, means over 20 data sets."
+)
+
+#: Of the grid: among the points, in the gap.
+AMONG, INSIDE = (int(np.abs(GRID - x).argmin()) for x in (-2.5, 0.25))
+#: Inches from the end of one column of scores to that of the next.
+COLUMN = 0.9
+PLACES = {"regions": "among the points", "gap": "in the gap"}
+
+
+def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes, Axes]:
+    """Return a figure with two panels along x: for curves, and for standard deviations."""
+    figure, (curves, parts) = panels(
+        2, height=1.6 if plot.look().narrow else 1.75, columns=1, sharex=True, left=0.6,
+        right=ends_room(names),
+    )  # fmt: skip
+    for axes, title in zip((curves, parts), titles, strict=True):
+        axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+        axes.set_title(title, loc="left")
+        axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
+    curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
+    parts.set(yscale="log", ylim=(0.005, 2))
+    parts.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+    parts.minorticks_off()
+    return figure, curves, parts
+
+
+class Curve(Computed):
+    """What is not known of a curve, beside the noise; a page computes it.
+
+    Parameters
+    ----------
+    exact
+        The posterior, by the number of points, the noise and the model.
+    points
+        x of all points, the curve there, and how far off each is, in units of the noise: (3, N).
+    choices
+        Of points, noise and model.
+    """
+
+    formula, drag = "posterior", ("x", "y")
+    words = (
+        "The noise has σ {noise:g}; what is not known has {among:.2f} among the points, "
+        "{inside:.2f} in the gap.",
+        "At x = −2.5 the line is off by {off:.2f}, and calls {among:.2f} not known.",
+    )
+
+    def __init__(
+        self, exact: Callable[[int, float, str], Exact], points: Float[Array, "3 N"],
+        choices: Mapping[str, Sequence[Any]],
+    ) -> None:  # fmt: skip
+        self.exact, self.choices = exact, choices
+        x, curve, luck = points
+        self.data = {
+            "x": x, "curve": curve, "luck": luck, "grid": GRID, "truth": gap.truth(GRID),
+            "among": AMONG, "inside": INSIDE, "centers": CENTERS,
+        }  # fmt: skip
+
+    def numbers(self, points: int, noise: float, model: str) -> dict[str, Any]:
+        """Return the curve with both bands, and the standard deviation of both parts."""
+        found = self.exact(points, noise, model)
+        mean, unknown = found.mean, found.unknown
+        whole = np.hypot(unknown, noise)
+        return {
+            "grid": GRID, "truth": gap.truth(GRID), "x": found.x, "y": found.y,
+            "mean": mean, "unknown": unknown,
+            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * whole,
+            "above": mean + 2 * whole, "level": np.full_like(GRID, noise),
+            "among": unknown[AMONG], "inside": unknown[INSIDE],
+            "off": abs(gap.truth(GRID) - mean)[AMONG], "said": int(model != "bumps"),
+        }  # fmt: skip
+
+    def draw(self, points: int, noise: float, model: str) -> Figure:
+        """Draw the curve with both bands, and the standard deviation of both."""
+        found = self.numbers(points, noise, model)
+        with house_style():
+            figure, curves, parts = scene(("true curve",), ("mean ± 2σ", "σ of each part"))
+            for low, high, own, alpha in (
+                ("high", "above", MUTED, 0.25), ("below", "low", MUTED, 0.25),
+                ("low", "high", DOUBT, 0.45),
+            ):  # fmt: skip
+                band: dict[str, Any] = {"color": own, "alpha": alpha, "lw": 0}
+                gid = moves("grid", low, high)
+                curves.fill_between(GRID, found[low], found[high], gid=gid, **band)
+            curves.plot(GRID, found["mean"], color=DOUBT, gid=moves("grid", "mean"))
+            line: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
+            gid = moves("grid", "truth")
+            curves.plot(GRID, found["truth"], label="true curve", gid=gid, **line)
+            dots = {"color": INK, "ms": 4, "alpha": 0.6, "clip_on": False}
+            curves.plot(found["x"], found["y"], "o", gid=moves("x", "y"), **dots)
+            line = {"color": DOUBT, "label": "not known", "gid": moves("grid", "unknown")}
+            parts.plot(GRID, found["unknown"], **line)
+            line = {"color": MUTED, "lw": 2, "ls": (0, (1, 1)), "gid": moves("grid", "level")}
+            parts.plot(GRID, found["level"], label="noise", **line)
+            name_curves(figure, curves)
+            name_curves(figure, parts)
+        return figure
+
+
+class Members:
+    """Curves that may all be true, and their standard deviation beside the exact one.
+
+    Parameters
+    ----------
+    exact
+        The posterior.
+    drawn
+        By how many members, and by which sample: their curves, (M, B).
+    """
+
+    def __init__(self, exact: Exact, drawn: Mapping[tuple[int, int], Float[Array, "M B"]]) -> None:
+        self.exact, self.drawn = exact, drawn
+        members, samples = (list(dict.fromkeys(key)) for key in zip(*drawn, strict=True))
+        self.choices = {"members": members, "sample": samples}
+
+    def draw(self, members: int, sample: int) -> Figure:
+        """Draw the curves in the exact band, and both standard deviations."""
+        mean, unknown, own = self.exact.mean, self.exact.unknown, self.drawn[members, sample]
+        with house_style():
+            figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
+            curves.plot(GRID, own.T, color=DOUBT, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
+            band = mean - 2 * unknown, mean + 2 * unknown
+            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.25, lw=0)
+            curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
+            said = own.std(axis=0, ddof=1)
+            parts.plot(GRID, unknown, color=INK, label="exact")
+            parts.plot(GRID, said, color=DOUBT, ls="--", label="of members")
+            name_curves(figure, parts)
+        return figure
+
+    def say(self, members: int, sample: int) -> str:
+        """Say what they say in the gap."""
+        said = self.drawn[members, sample][:, INSIDE].std(ddof=1)
+        exactly = self.exact.unknown[INSIDE]
+        return f"In the gap {members} members say σ {said:.2f}; exact is {exactly:.2f}."
+
+
+class Trained:
+    """Error and spread of trained members, over the number of points.
+
+    Parameters
+    ----------
+    numbers
+        (N,), of points to train on.
+    found
+        By σ, by the place and by what it is, "error" or "spread": (3, N), low, mean and high.
+    """
+
+    def __init__(
+        self, numbers: tuple[int, ...],
+        found: Mapping[float, Mapping[str, Mapping[str, Float[Array, "3 N"]]]],
+    ) -> None:  # fmt: skip
+        self.numbers, self.found = numbers, found
+        self.choices = {"noise": [*found]}
+
+    def draw(self, noise: float) -> Figure:
+        """Draw a panel a place."""
+        names = {"error": (INK, "D"), "spread": (DOUBT, "s")}
+        with house_style():
+            figure, both = panels(2, height=2.3, sharey=True, right=ends_room(names))
+            for axes, (place, title) in zip(both, PLACES.items(), strict=True):
+                for part, (own, marker) in names.items():
+                    low, mean, high = self.found[noise][place][part]
+                    axes.vlines(self.numbers, low, high, color=own, lw=1.5, alpha=0.6)
+                    axes.plot(self.numbers, mean, color=own, marker=marker, ms=6, label=part)
+                axes.set_title(title, loc="left")
+                axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
+                axes.set(xlabel="points to train on")
+                axes.set_xticks(self.numbers, self.numbers)
+                axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
+                axes.minorticks_off()
+                if place == "gap" or plot.look().narrow:
+                    name_curves(figure, axes)
+        return figure
+
+    def say(self, noise: float) -> str:
+        """Say how often the error holds the spread, with most points."""
+        among, inside = (
+            own["error"][1, -1] / own["spread"][1, -1] for own in self.found[noise].values()
+        )
+        return (
+            f"With {self.numbers[-1]} points the error is {among:.1f} times the spread among "
+            f"them, {inside:.1f} times in the gap."
+        )
+
+
+class Methods:
+    """What a method believes of one curve, beside one network, and what it pays for it.
+
+    Parameters
+    ----------
+    x
+        (B,): where they are drawn.
+    beliefs
+        By what methods are called, the gray reference first.
+    nll
+        Theirs, where the data are and in the gap.
+    points
+        x and y of the data, (N, 1) each.
+    """
+
+    def __init__(
+        self, x: Float[Array, " B"], beliefs: Mapping[str, plot.Belief],
+        nll: Mapping[str, tuple[float, float]],
+        points: tuple[Float[Array, "N 1"], Float[Array, "N 1"]],
+    ) -> None:  # fmt: skip
+        self.x, self.beliefs, self.nll, self.points = x, beliefs, nll, points
+        self.reference, *others = beliefs
+        self.choices = {"method": others}
+
+    def draw(self, method: str) -> Figure:
+        """Draw both curves with their bands, and above them both scores."""
+        x, truth, left = self.x, gap.truth(self.x), 0.5
+        with house_style():
+            figure, (axes,) = panels(1, height=2.4, left=left, above=0.15, top=3 * LINE)
+            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            columns = [figure.get_figwidth() - RIGHT - room for room in (COLUMN, 0)]
+            for at, words in zip(columns, ("NLL at the data", "in the gap"), strict=True):
+                write(figure, at, LINE, words, ha="right")
+            for row, name in enumerate((self.reference, method), start=2):
+                own = self.beliefs[name]
+                larger = name != self.reference and own.method == "single"
+                ink = INK if larger else color(own.method)
+                low, high = own.mean - 2 * own.std, own.mean + 2 * own.std
+                axes.fill_between(x, low, high, color=ink, alpha=0.25, lw=0, label=name)
+                axes.plot(x, own.mean, color=ink, lw=2, label=name)
+                write(figure, left, row * LINE, name, color=ink, weight="bold")
+                for at, value in zip(columns, self.nll[name], strict=True):
+                    write(figure, at, row * LINE, decimal(value, 2), color=ink, ha="right")
+            axes.plot(x, truth, color=INK, lw=1.2, ls=(0, (4, 3)), label="true curve")
+            axes.annotate(
+                "true curve", (x[-1], truth[-1]), (0, 4), textcoords="offset points", ha="right",
+                color=INK,
+            )  # fmt: skip
+            axes.plot(*self.points, "o", color=INK, ms=3, alpha=0.6, label="data")
+            axes.set(xlim=(x[0], x[-1]), ylim=(-1.9, 1.9), xticks=[-4, -2, 0, 2, 4])
+            axes.set(xlabel="x", yticks=[-1, 0, 1])
+        return figure
+
+    def say(self, method: str) -> str:
+        """Say how much more or less it pays than the reference."""
+        # Of what is shown, so that a reader who subtracts finds the same.
+        own, other = (np.round(self.nll[name], 2) for name in (method, self.reference))
+        data, inside = own - other
+        more, less = ("more" if one > 0 else "less" for one in (data, inside))
+        pays = f"{method[0].upper()}{method[1:]} pays"
+        at_data, gap_pays = f"{self.reference} at the data", f"{abs(inside):.2f}"
+        if not round(data, 2):
+            return f"{pays} as much as {at_data}, and {gap_pays} nats {less} in the gap."
+        return (
+            f"{pays} {abs(data):.2f} nats {more} than {at_data}, and {gap_pays} {less} in the gap."
+        )

@@ -1,0 +1,1 @@
+"""What the figures of Part III draw and say, a module a chapter."""
