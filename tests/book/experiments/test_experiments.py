@@ -133,6 +133,7 @@ ELSEWHERE = {
     "rank1-noise": "test_training: its networks; whole it takes minutes",
     "rank1-gradients": "test_training, one size of batch",
     "false-words": "test_false_words, fewer contests",
+    "homes": "tests/contest/test_compare, on smaller tables: a plan depends on the machine",
 }
 
 
