@@ -40,9 +40,9 @@ class Exchangeability:
     before each row each gives a part J of its own to all: the *simple jumper* (Vovk et al. 2021,
     alg. 1), here the mean over J from 0.0001 to 0.1, so that quiet times cost little. A row
     multiplies a bet by ``1 + ε (p - 1/2)``, for each of ε = -1, 0, 1, and one more, which is ours,
-    by 1.9 where p is at most 0.1, outside of a 90% interval, else by 0.9. So exchangeable rows make
-    a martingale, and by Ville's inequality its wealth **ever** reaches c with a probability of at
-    most 1 / c: look after each row, stop or go on, the bound stays.
+    by 1.9 where p is at most 0.1, outside of a 90% interval, else by 0.9. Over exchangeable rows
+    this is a martingale, and by Ville's inequality its wealth **ever** reaches c with a probability
+    of at most 1 / c: look after each row, stop or go on, the bound stays.
 
     It sees whether scores become larger or smaller, not whether inputs differ where scores do not.
     New rows join those they are compared with, so that of few scores it learns little.
