@@ -35,7 +35,7 @@ HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-typed test-long test-portable mutants test-peers test-tangents test-firefox zoo test-launch bench bench-live scaling results lab refresh cheat-sheet picture dist lint format clean
+.PHONY: help book check-site test test-typed test-long test-portable test-others test-firefox test-launch mutants bench results lab refresh dist lint format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,12 +50,10 @@ book: $(READY) ## Build the book into _build/html
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
 # A machine under load can stall a browser: what fails is tried once more, and named.
-check-site: cheat-sheet ## Open every page in a browser: errors, access, weight, speed, sliders
+check-site: book ## Open every page in a browser, print the cheat sheet: errors, access, weight, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
-	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
-
-cheat-sheet: book ## Print the cheat sheet to one page of A4
 	$(PY) scripts/cheat_sheet.py $(BUILD)/html $(BUILD)/cheat-sheet.pdf
+	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
 
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
 	$(PYTEST) tests/firefox
@@ -69,21 +67,17 @@ test-typed: $(READY) ## Run the unit tests with the shapes in annotations checke
 test-long: $(READY) ## Run the property tests with 1,000 examples each
 	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
 
-mutants: $(READY) ## Break lines one by one: each time a test must fail (ONLY=torch/whole for some)
-	$(PY) -m scripts.mutants --only '$(ONLY)'
+mutants: $(READY) ## Break the modules that changed since BASE, or FILES; list what no test notices
+	$(PY) scripts/mutants.py $(FILES) $(if $(BASE),--base $(BASE))
 
 test-portable: $(READY) ## Run the notebooks as older processors would compute them
 	ATEN_CPU_CAPABILITY=default $(NBVAL)
 	OPENBLAS_CORETYPE=Nehalem OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(NBVAL)
 
-test-peers: $(OTHERS)/ready ## Compare counts and values with independent packages
+test-others: $(OTHERS)/ready $(TANGENTS)/ready ## Compare with other packages, convert their models (ZOO=quick for six)
 	$(OTHERS)/bin/python -m pytest tests/peers
-
-test-tangents: $(TANGENTS)/ready ## Compare tangent kernels and their limits with neural-tangents
-	$(TANGENTS)/bin/python -m pytest tests/tangents
-
-zoo: $(OTHERS)/ready ## Convert other libraries' architectures, and compare (ZOO=quick for six)
 	ZOO=$(ZOO) $(OTHERS)/bin/python -m pytest tests/zoo
+	$(TANGENTS)/bin/python -m pytest tests/tangents
 
 # What the Binder button and the line for Colab do, without the network in between. Of the copy,
 # ensedu/ goes before the notebooks run, so they find the installed package only.
@@ -92,18 +86,17 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	mkdir -p $(LAUNCH)
 	cp -R .binder book ensedu pyproject.toml requirements README.md LICENSE $(LAUNCH)
 	$(PYTHON) -m venv $(LAUNCH)/venv
-	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -r .binder/requirements.txt
+	cd $(LAUNCH) && venv/bin/python -m pip install --quiet --retries 1 -r .binder/requirements.txt
 	cd $(LAUNCH) && venv/bin/python -m pip install --quiet -c requirements/book.txt nbval
 	rm -rf $(LAUNCH)/ensedu $(LAUNCH)/build $(LAUNCH)/book/workshop $(LAUNCH)/book/build
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-bench: $(OTHERS)/ready ## Time the layers beside nn.Linear and four packages; check the targets
+bench: $(OTHERS)/ready book ## Time layers, models, two processes, and training on a page
 	$(OTHERS)/bin/python benchmarks/bench.py book/workshop/results/speed-cpu.json
 	$(OTHERS)/bin/python benchmarks/whole.py book/workshop/results/whole-models.json
-
-scaling: $(READY) ## Time two processes against one
 	$(PY) benchmarks/scaling.py book/workshop/results/scaling.json
+	$(PY) benchmarks/live.py book/workshop/results/live.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop
@@ -111,17 +104,11 @@ results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long r
 	$(if $(HERE),$(PY) -m workshop.experiments $(HERE))
 	$(PY) scripts/tables.py
 
-bench-live: book ## Time training and drawing on a page, in Chromium
-	$(PY) benchmarks/live.py book/workshop/results/live.json
-
 lab: $(READY) ## Open JupyterLab on the book
 	$(PY) -m jupyterlab book
 
 refresh: $(READY) ## Execute the notebooks in place and strip them (NB=book/intro.ipynb for one)
 	$(PY) scripts/notebooks.py refresh $(NB)
-
-picture: $(READY) ## Draw the README's picture again
-	$(PY) scripts/picture.py .github/inside.png
 
 dist: $(READY) ## Build wheel and source archive, and try them in fresh environments
 	$(PY) scripts/dist.py $(BUILD)/dist

@@ -33,7 +33,7 @@ assert seconds < 1, seconds  # of a busy machine, too; NumPy alone would take as
 DOCSTRINGS = """
 import doctest, importlib
 for name in (
-    "counting.formulas", "counting.comparisons", "counting.real_arrays", "costs", "methods",
+    "counting.formulas", "counting.real_arrays", "costs", "methods",
     "theory.conjugate", "numpy.training",
 ):
     found = doctest.testmod(importlib.import_module(f"ensedu.{name}"))

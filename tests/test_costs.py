@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 import ensedu.torch as et
 from ensedu import costs, counting
 from ensedu.methods import METHODS, size_option
-from ensedu.torch import product_backward, product_forms, products
+from ensedu.torch import products
 
 sizes = st.integers(1, 7)
 FORWARD = ("add", "mul", "addmm", "addcmul", "baddbmm")
@@ -77,7 +77,7 @@ def test_modulating_costs_what_the_two_forms_do_backward(form):
     x, weight, r, s = (torch.randn(shape, requires_grad=True) for shape in shapes)
     if form == "scale":
         r, s = (v.detach()[:, None].requires_grad_() for v in (r, s))
-    run = product_forms.scale if form == "scale" else product_backward.MemorySavingFold.apply
+    run = products.scale if form == "scale" else products.MemorySavingFold.apply
     y = run(x, weight, r, s, None)
     forward, both = (
         costs.batch_ensemble(

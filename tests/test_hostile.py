@@ -325,8 +325,9 @@ LEFT_OUT = {
     "plot.Figure", "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
     "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.Elbo", "plot.rendering",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
-    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Interval",
-    "uncertainty.Reliability", "uncertainty.VarianceParts", "conjugate.Posterior",
+    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
+    "uncertainty.Interval", "uncertainty.Reliability", "uncertainty.VarianceParts",
+    "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass",
 }  # fmt: skip

@@ -15,7 +15,7 @@ import yaml
 import ensedu
 from ensedu import data
 from ensedu import uncertainty as un
-from ensedu.common.optional import NAMES
+from ensedu.common.checks import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
@@ -39,8 +39,8 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "theory/ntk/torch.py": "torch",
-    "theory/ntk/gaussian.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
+    "torch": "torch", "theory/ntk_torch.py": "torch",
+    "theory/ntk.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 
 
@@ -50,6 +50,13 @@ def test_one_version():
     assert ensedu.__version__ == WORKSHOP["project"]["version"] == version
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == version
+
+
+def test_the_numpy_layers_are_as_long_as_the_readme_says():
+    known = re.search(r"These ([\d,]+) lines", (ROOT / "README.md").read_text(encoding="utf-8"))[1]
+    files = (PACKAGE / "numpy").glob("*.py")
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    assert abs(lines / int(known.replace(",", "")) - 1) < 0.05
 
 
 def modules(*words):

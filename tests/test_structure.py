@@ -14,22 +14,24 @@ ROOTS = {"ensedu": ROOT, "workshop": ROOT / "book"}
 #: From the ground up: a module imports from its own row, and from those above this line's rows.
 FLOORS = (
     ("ensedu.common",),
-    ("ensedu.methods", "ensedu.priors"),
-    ("ensedu.counting",),
-    ("ensedu.costs", "ensedu.colors"),
-    ("ensedu.numpy", "ensedu.data", "ensedu.uncertainty"),
-    ("ensedu.torch",),
-    ("ensedu.theory",),
-    ("ensedu.sklearn",),
+    ("ensedu.methods", "ensedu.priors", "ensedu.data", "ensedu.uncertainty"),
+    ("ensedu.numpy", "ensedu.counting", "ensedu.colors"),
+    ("ensedu.torch", "ensedu.costs"),
+    ("ensedu.theory", "ensedu.sklearn", "ensedu.xray"),
     ("ensedu.contest",),
-    ("ensedu.xray",),
     ("ensedu.command",),
-    ("ensedu.__main__",),
+    ("ensedu.__main__",),  # the door
     ("workshop",),
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
-    "ensedu.torch": (("network", "models", "convert"), ("whole",), ("train",)),
+    "ensedu.torch": (
+        ("network", "models", "convert", "nested"),
+        ("roles",),
+        ("members",),
+        ("whole",),
+        ("train",),
+    ),
     "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),
 }
 

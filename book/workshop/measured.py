@@ -1,6 +1,6 @@
 """What was measured, for the chapters that read it: the files in ``book/workshop/results``.
 
-`make bench`, `make scaling`, `make results` and others write them; each script or experiment says
+`make bench`, `make results` and others write them; each script or experiment says
 what its keys mean.
 """
 

@@ -1,15 +1,16 @@
-"""Your own PyTorch model from the shell, by ``python -m ensedu``.
+"""Your own PyTorch model, or table, from the shell, by ``python -m ensedu``.
 
 ``count MODULE:FACTORY`` turns the model into each ensemble, and counts what it holds, array by
-array; ``xray`` draws it. Nothing is trained, and wherever it can be the model is built without
-values, so that a large one takes seconds. PyTorch is loaded when a model is counted, and not for
-``--help``.
+array; ``xray`` draws it. Wherever it can be the model is built without values, so that a large one
+takes seconds. ``compare FILE`` trains: it says which method predicts a table best. PyTorch is
+loaded when it is needed, and not for ``--help``.
 """
 
 import argparse
 import json
 from collections.abc import Sequence
 
+from ensedu.command.compare_table import compare_table
 from ensedu.command.errors import CommandError
 from ensedu.command.layout import tables
 from ensedu.command.options import parsers
@@ -23,12 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default the program's own; return the exit status 0.
 
     Raises ``SystemExit`` of status 2, and says why on standard error, for anything that cannot be
-    counted.
+    done.
     """
     parser, commands = parsers()
     options = parser.parse_args(arguments)
     try:
-        print(draw_model(options) if options.command == "xray" else _count(options))
+        print(RUN[options.command](options))
     except CommandError as problem:
         used = commands[options.command]
         used.exit(2, f"{problem.trace}{used.prog}: error: {problem}\n")
@@ -38,3 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _count(options: argparse.Namespace) -> str:
     report = count_model(options)
     return json.dumps(report, indent=2, ensure_ascii=False) if options.json else tables(report)
+
+
+RUN = {"count": _count, "xray": draw_model, "compare": compare_table}

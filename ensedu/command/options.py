@@ -63,6 +63,19 @@ examples:
 """
 
 
+ABOUT_COMPARE = """\
+Which method predicts your own table best, and how sure is that? Reads a CSV or
+Parquet file, says its plan, trains, and writes report.html and report.json.
+A run that was stopped goes on with the same command.
+"""
+
+EXAMPLES_COMPARE = """\
+examples:
+  python -m ensedu compare prices.csv --target price --minutes 10
+  python -m ensedu compare visits.csv --target cured --group patient --save kept
+"""
+
+
 def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser, and those of its commands."""
     raw = argparse.RawDescriptionHelpFormatter
@@ -106,7 +119,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         help="examples hold integers, such as the numbers of words",
     )  # fmt: skip
     add("--json", action="store_true", help="print JSON instead of tables")
-    return parser, {"count": count, "xray": _xray_parser(commands)}
+    others = {"xray": _xray_parser(commands), "compare": _compare_parser(commands)}
+    return parser, {"count": count} | others
 
 
 def _xray_parser(commands: Any) -> argparse.ArgumentParser:
@@ -129,6 +143,32 @@ def _xray_parser(commands: Any) -> argparse.ArgumentParser:
     return xray
 
 
+def _compare_parser(commands: Any) -> argparse.ArgumentParser:
+    raw = argparse.RawDescriptionHelpFormatter
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "compare",
+        help="compare methods on your own table, and report which predicts it better",
+        description=ABOUT_COMPARE,
+        epilog=EXAMPLES_COMPARE,
+        formatter_class=raw,
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE", help="a table: CSV, or Parquet")
+    add("--target", required=True, metavar="COLUMN", help="the column to predict")
+    add(
+        "--task", choices=("regression", "classification"),
+        help="by default words, and up to ten different whole numbers, are classes",
+    )  # fmt: skip
+    add("--minutes", type=float, default=10.0, metavar="N", help="how long (default: 10)")
+    add("--group", metavar="COLUMN", help="rows alike there stay together, such as a patient's")
+    add("--time", metavar="COLUMN", help="each fold is later than what was trained on")
+    add("--output", metavar="DIR", help="the folder of the report (default: FILE-compared)")
+    add("--seed", type=_natural_int, default=0, metavar="N", help="draws splits and trainings")
+    add("--save", metavar="FOLDER", help="keep the best there, as an estimator with intervals")
+    add("--with-rows", action="store_true", help="the report may hold targets of your rows")
+    return parser
+
+
 def _add_names(parser: argparse.ArgumentParser) -> None:
     """Add what names parts of a model."""
     add = parser.add_argument
@@ -149,6 +189,13 @@ def _positive_int(text: str) -> int:
         return checks.positive_int("it", int(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}") from None
+
+
+def _natural_int(text: str) -> int:
+    try:
+        return checks.natural_int("it", int(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be an integer from 0 up, got {text!r}") from None
 
 
 def _separated_sizes(text: str) -> tuple[int, ...]:

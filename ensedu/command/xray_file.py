@@ -8,7 +8,7 @@ from typing import Any
 
 from ensedu.command.errors import CommandError, with_option_name
 from ensedu.command.readers_model import build_model, import_named
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.xray.picture import SIZES, XRay, xray
 
 __all__ = ["draw_model"]

@@ -3,9 +3,11 @@
 Every message names the argument, what was given, and what is accepted.
 """
 
+import importlib
 import math
 import operator
 from collections.abc import Callable, Collection, Sequence
+from types import ModuleType
 from typing import Any
 
 # No array has a size that fits no 64-bit integer, and Python writes no integer of 4,300 digits.
@@ -182,3 +184,31 @@ def function(name: str, value: Any, call: str) -> Callable[..., Any]:
             raise kind(f"in {call}: {error}") from error
 
     return named
+
+
+#: Packages whose name is not that of their module.
+NAMES = {
+    "sklearn": "scikit-learn", "PIL": "pillow", "laplace": "laplace-torch", "ivon": "ivon-opt",
+}  # fmt: skip
+
+
+def optional(package: str, extra: str | None) -> ModuleType:
+    """Return a module, such as ``"scipy.stats"``, that comes with an extra of ensedu, or with none.
+
+    Raises
+    ------
+    ImportError
+        If its package is not installed; the message holds the command that installs it.
+    """
+    root = package.partition(".")[0]
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if (error.name or root).partition(".")[0] != root:
+            raise  # the package is there, and what it needs in turn is not
+        named = NAMES.get(root, root)
+        what = f'"ensedu[{extra}]"' if extra else named
+        raise ImportError(
+            f"{named} is needed here, and is not installed: pip install {what}",
+            name=root,
+        ) from error

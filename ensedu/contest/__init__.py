@@ -12,6 +12,7 @@ forecast, `Classes` or `Numbers`.
   on the rows to test on.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
   with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
+- `compare` does all of it for one table of your own, ``python -m ensedu compare`` from the shell.
 - `workshop.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
@@ -30,10 +31,11 @@ PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frame
 ivon-opt tabm``.
 """
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 optional("torch", "sklearn")
 
+from ensedu.contest.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.contestants import CONTESTANTS, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
@@ -52,6 +54,7 @@ __all__ = [
     "TABULAR",
     "Choice",
     "Classes",
+    "Comparison",
     "Contestant",
     "Given",
     "Job",
@@ -62,6 +65,7 @@ __all__ = [
     "TaskScores",
     "Trained",
     "choose",
+    "compare",
     "given",
     "pooled",
     "rows_of_split",

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
@@ -28,18 +28,20 @@ class Fitted:
     """
 
     def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, kept: int) -> None:
-        self.job, self.answers, self.labels, self.kept = job, answers, labels, kept
+        self.answers, self.labels, self.kept = answers, labels, kept
+        self.classes = job.task.classes
+        x, y = job.given.select
+        error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y
+        self.variance = float(np.mean(error**2))
 
     def __call__(self, x: Array) -> Forecast:
         found = self.answers(flat(x))
-        if self.job.task.classes:
-            p = np.full((len(found), self.job.task.classes), SMALLEST)
+        if self.classes:
+            p = np.full((len(found), self.classes), SMALLEST)
             p[:, self.labels] = np.maximum(found, SMALLEST)
             return Classes(np.log(p / p.sum(axis=1, keepdims=True))[None])
-        known, y = self.job.given.select
         mean = found.reshape(1, -1, 1)
-        error = self.answers(flat(known)).reshape(-1, 1) - y
-        return Numbers(mean, np.full_like(mean, (error**2).mean()))
+        return Numbers(mean, np.full_like(mean, self.variance))
 
 
 def flat(x: Float[Array, "B *features"]) -> Float[Array, "B m"]:

@@ -48,11 +48,18 @@ class Classes:
 
     def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
+        return Classes(self.log_averaged[None] / held_out.temperature(y))
+
+    def temperature(self, y: Int[Array, " B"]) -> float:
+        """Return the temperature that is best for these labels."""
         try:
-            by = uncertainty.TemperatureScaling.fit(held_out.log_averaged, y).temperature
+            return uncertainty.TemperatureScaling.fit(self.log_averaged, y).temperature
         except ValueError:
-            by = 1.0  # all of them right: no temperature is best
-        return Classes(self.log_averaged[None] / by)
+            return 1.0  # all of them right: no temperature is best
+
+    def strangeness(self, y: Int[Array, " B"]) -> Float[Array, " B"]:
+        """Return what conformal sets compare: 1 less the probability of the label."""
+        return 1.0 - self.averaged[np.arange(len(y)), y]
 
     def conformal(
         self, y: Int[Array, " B"], held_out: "Classes", known: Int[Array, " C"]
@@ -62,8 +69,8 @@ class Classes:
         The sets are split-conformal (Sadinle et al. 2019): all classes at least as probable as all
         but one in ten of the held-out labels were.
         """
-        wrong = 1.0 - held_out.averaged[np.arange(len(known)), known]
-        inside = 1.0 - self.averaged <= uncertainty.conformal_quantile(wrong, LEVEL)
+        limit = uncertainty.conformal_quantile(held_out.strangeness(known), LEVEL)
+        inside = 1.0 - self.averaged <= limit
         return {
             "coverage": float(inside[np.arange(len(y)), y].mean()),
             "size": float(inside.sum(axis=1).mean()),
@@ -103,19 +110,26 @@ class Numbers:
         return uncertainty.mixture(self.mean, self.variance)
 
     def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
-        """Scale all standard deviations by the factor that is best on held-out examples.
-
-        For one Gaussian that is the root mean square of its standardized errors.
-        """
-        mean, variance = held_out.moments
-        by = float(((y - mean) ** 2 / variance).mean())
+        """Scale all variances by the factor that is best on held-out examples."""
         own = self.moments
-        return Numbers(own[0][None], by * own[1][None])
+        return Numbers(own[0][None], held_out.temperature(y) * own[1][None])
+
+    def temperature(self, y: Float[Array, "B 1"]) -> float:
+        """Return the factor of variances that is best for these targets, of one Gaussian a row.
+
+        That is the mean square of its standardized errors.
+        """
+        mean, variance = self.moments
+        return float(((y - mean) ** 2 / variance).mean())
+
+    def strangeness(self, y: Float[Array, "B 1"]) -> Float[Array, " B"]:
+        """Return what conformal intervals compare: the size of the error, in σ."""
+        mean, variance = self.moments
+        return (np.abs(y - mean) / np.sqrt(variance))[:, 0]
 
     def conformal_factor(self, y: Float[Array, "B 1"]) -> float:
         """Return the quantile of the errors, in σ, by which intervals are to be as wide."""
-        mean, variance = self.moments
-        return uncertainty.conformal_quantile((np.abs(y - mean) / np.sqrt(variance))[:, 0], LEVEL)
+        return uncertainty.conformal_quantile(self.strangeness(y), LEVEL)
 
     def conformal(
         self, y: Float[Array, "B 1"], held_out: "Numbers", known: Float[Array, "C 1"]

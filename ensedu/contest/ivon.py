@@ -7,7 +7,7 @@ from numpy import ndarray as Array
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu import counting
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (
@@ -15,6 +15,7 @@ from ensedu.contest.networks import (
     PASSES,
     as_inputs,
     forecast,
+    form_of,
     loss_of,
     network,
     training_data,
@@ -33,16 +34,17 @@ class Ivon:
     """A network whose optimizer holds a distribution of its weights."""
 
     def __init__(self, job: Job, net: Any, optimizer: Any) -> None:
-        self.job, self.net, self.optimizer = job, net, optimizer
+        self.form, self.seed = form_of(job), job.seed
+        self.net, self.optimizer = net, optimizer
         self.kept = 2 * counting.count(net).total
 
     def __call__(self, x: Array) -> Forecast:
         inputs, outputs = as_inputs(x), []
-        with seeded(self.job.seed):
+        with seeded(self.seed):
             for _ in range(PASSES):
                 with self.optimizer.sampled_params():
                     outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
-        return forecast(self.job, torch.cat(outputs))
+        return forecast(self.form, torch.cat(outputs))
 
 
 def train_ivon(job: Job) -> Ivon:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import counting
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (

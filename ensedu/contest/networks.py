@@ -26,6 +26,7 @@ __all__ = [
     "TrainedNetwork",
     "fit_network",
     "forecast",
+    "form_of",
     "loss_of",
     "network",
     "plain_network",
@@ -104,27 +105,32 @@ class TrainedNetwork:
     """A network, and how its passes become a forecast: the same at each call."""
 
     def __init__(self, job: Job, net: nn.Module) -> None:
-        self.job, self.net = job, net
+        self.form, self.seed, self.net = form_of(job), job.seed, net
         method = METHODS[job.method]
         members = MEMBERS if method.members else 1
         self.passes = PASSES // members if method.stochastic else 1
         self.kept = counting.count(net).total
 
     def __call__(self, x: Array) -> Forecast:
-        with seeded(self.job.seed):
+        with seeded(self.seed):
             out = predict(self.net, as_inputs(x), samples=self.passes, batch_size=AT_ONCE)
-        return forecast(self.job, out)
+        return forecast(self.form, out)
 
 
-def forecast(job: Job, outputs: Tensor) -> Forecast:
+def form_of(job: Job) -> tuple[str, int]:
+    """Return who forecasts, and how many classes: all that a forecast needs of a job."""
+    return job.contestant.label, job.task.classes
+
+
+def forecast(form: tuple[str, int], outputs: Tensor) -> Forecast:
     """Return the forecast of outputs (S, B, k): logits, or means and raw variances.
 
     Raises ``FloatingPointError`` for those that are not finite.
     """
     found = outputs.double().numpy()
     if not np.isfinite(found).all():
-        raise FloatingPointError(f"{job.contestant.label}: its outputs are not finite")
-    return Classes(found) if job.task.classes else Numbers(*uncertainty.gaussian_heads(found))
+        raise FloatingPointError(f"{form[0]}: its outputs are not finite")
+    return Classes(found) if form[1] else Numbers(*uncertainty.gaussian_heads(found))
 
 
 def loss_of(job: Job) -> Callable[..., Tensor]:

@@ -2,7 +2,7 @@
 
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,7 +113,10 @@ def nll_to_select(own: Given, trained: Trained) -> float:
     return float(score) if np.isfinite(score) else HARSH
 
 
-def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict[str, Any]:
+def run_split(
+    task: Task, name: str, contestant: Contestant, split: int, *, starts: int = FRESH,
+    also: Callable[[Given, Choice, Trained], dict[str, Any]] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return what a contestant is worth on a split of a task: a row of the contest.
 
     Scores are lists over fresh starts of the chosen setting, of the rows to test on: ``nll`` in
@@ -131,6 +134,11 @@ def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict
         Who it is; seeds follow from the name, so two names are two lucks.
     split
         From 0 to `SPLITS` - 1.
+    starts
+        How many trainings of the chosen setting are scored, of a contestant that draws.
+    also
+        Called with the split, the choice and the first of these trainings; what it returns is added
+        to the row.
 
     Raises
     ------
@@ -145,18 +153,20 @@ def run_split(task: Task, name: str, contestant: Contestant, split: int) -> dict
     before = time.thread_time()
     choice = choose(task, own, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    starts = []
-    for start in range(FRESH if contestant.draws else 1):
+    scored, more = [], {}
+    for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
         trained = fresh_start(task, own, name, contestant, split, start, choice)
         seconds = time.thread_time() - before
-        starts.append(score_trained(own, trained) | {"train_seconds": seconds})
+        scored.append(score_trained(own, trained) | {"train_seconds": seconds})
+        if also is not None and not start:
+            more = also(own, choice, trained)
     found: dict[str, Any] = {
         "select_nll": choice.nll, "select_epochs": choice.epochs, "setting": choice.number,
         "epoch": choice.epoch, "choose_seconds": chose, "kept": trained.kept,
         "rows": [len(own.fit[0]), len(own.test[0])],
     }  # fmt: skip
-    return found | merged(starts)
+    return found | merged(scored) | more
 
 
 def fresh_start(

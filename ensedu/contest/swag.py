@@ -11,7 +11,15 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from ensedu import counting
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import AT_ONCE, PASSES, as_inputs, fit_network, forecast, network
+from ensedu.contest.networks import (
+    AT_ONCE,
+    PASSES,
+    as_inputs,
+    fit_network,
+    forecast,
+    form_of,
+    network,
+)
 from ensedu.torch import predict
 
 __all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]
@@ -40,20 +48,20 @@ class Swag:
     """A network, and the weights that a Gaussian is put around, (K, W)."""
 
     def __init__(self, job: Job, net: Any, seen: Tensor) -> None:
-        self.job, self.net, self.seen = job, net, seen
+        self.form, self.seed, self.net, self.seen = form_of(job), job.seed, net, seen
         #: A mean, a variance and the deviations.
         self.kept = (2 + len(seen)) * counting.count(net).total
 
     def __call__(self, x: Array) -> Forecast:
         inputs, parameters = as_inputs(x), list(self.net.parameters())
         now = parameters_to_vector(parameters).detach().clone()
-        generator = torch.Generator().manual_seed(self.job.seed)
+        generator = torch.Generator().manual_seed(self.seed)
         outputs = []
         for _ in range(PASSES):
             vector_to_parameters(draw_weights(self.seen, generator), parameters)
             outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
         vector_to_parameters(now, parameters)
-        return forecast(self.job, torch.cat(outputs))
+        return forecast(self.form, torch.cat(outputs))
 
 
 def train_swag(job: Job) -> Swag:

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
 from ensedu.contest.networks import TrainedNetwork, fit_network, mlp_sizes, started
 

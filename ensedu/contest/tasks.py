@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_array, check_finite, check_float64
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import encoder
-from ensedu.data.row_checks import check_targets
+from ensedu.data.splits import check_targets
 
 __all__ = ["NOISE", "PARTS", "SPLITS", "Given", "Task", "given", "rows_of_split"]
 
@@ -52,6 +52,9 @@ class Task:
         Where it comes from; tasks of one source count as one. By default its name.
     groups
         Rows of one number, (N,), are in one part of a split; by default each row by itself.
+    time
+        When each row was, (N,): a split then tests on what came after all that it trains on. Not
+        together with `groups`.
     hidden
         Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.
     steps, batch_size
@@ -74,6 +77,7 @@ class Task:
     y: Targets | Float[Array, " _"]
     source: str = ""
     groups: Int[Array, " N"] | None = None
+    time: Float[Array, " N"] | None = None
     hidden: tuple[int, ...] | str = (50, 50)
     steps: int = 1000
     batch_size: int = 32
@@ -101,6 +105,10 @@ class Task:
             raise ValueError(f"y must hold labels from 0 up, got {self.y.min()}")
         if self.groups is not None:
             check_array("groups", self.groups, "iu", "integers", (len(self.y),), like="y")
+        if self.time is not None:
+            check_array("time", self.time, "f", "floats", (len(self.y),), like="y")
+            if self.groups is not None:
+                raise ValueError("time must be None where groups are given, got both")
         self._check_networks()
         object.__setattr__(self, "source", self.source or self.name)
 
@@ -165,7 +173,8 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
     """Return the rows of each of a split's parts, ``fit``, ``select``, ``calibrate`` and ``test``.
 
     The test parts of all splits share no row and are all rows together. What is not tested on is
-    cut at random, groups whole.
+    cut at random, groups whole. By time, rows are six blocks in order, each but the first is tested
+    on once, and what came before it is cut in order, too: its last rows calibrate.
 
     Raises
     ------
@@ -177,13 +186,19 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
         raise TypeError(f"task must be a Task, got {checks.given(task)}")
     if checks.natural_int("split", split) >= SPLITS:
         raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
-    groups = np.arange(len(task.y)) if task.groups is None else task.groups
-    folds = cut(groups, np.ones(SPLITS) / SPLITS, np.random.default_rng(SPLITS))
-    rest = np.concatenate([rows for i, rows in enumerate(folds) if i != split])
     shares = np.array([*PARTS.values()])
-    parts = cut(groups[rest], shares / shares.sum(), np.random.default_rng([SPLITS, split]))
+    groups = np.arange(len(task.y)) if task.groups is None else task.groups
+    first, inner = np.random.default_rng(SPLITS), np.random.default_rng([SPLITS, split])
+    if task.time is None:
+        folds = cut(groups, np.ones(SPLITS) / SPLITS, first)
+        rest = np.concatenate([rows for i, rows in enumerate(folds) if i != split])
+        parts, test = cut(groups[rest], shares / shares.sum(), inner), folds[split]
+    else:
+        blocks = cut(task.time, np.ones(SPLITS + 1) / (SPLITS + 1), None)
+        rest, test = np.concatenate(blocks[: split + 1]), blocks[split + 1]
+        parts = cut(task.time[rest], shares / shares.sum(), None)
     found = {name: rest[rows] for name, rows in zip(PARTS, parts, strict=True)}
-    found["test"] = folds[split]
+    found["test"] = test
     if empty := [name for name, rows in found.items() if not len(rows)]:
         raise ValueError(
             f"{task.name}: groups must be so many and so small that each part gets one, got "
@@ -193,11 +208,14 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
 
 
 def cut(
-    groups: Int[Array, " N"], shares: Float[Array, " parts"], rng: Generator
+    groups: Shaped[Array, " N"], shares: Float[Array, " parts"], rng: Generator | None
 ) -> list[Int[Array, " rows"]]:
-    """Cut rows at random into parts of nearly these shares; a group goes where its middle lies."""
+    """Cut rows at random into parts of nearly these shares; a group goes where its middle lies.
+
+    Without `rng` groups stay in the order of their values.
+    """
     _, number = np.unique(groups, return_inverse=True)
-    place = rng.permutation(number.max() + 1)[number]
+    place = number if rng is None else rng.permutation(number.max() + 1)[number]
     order = np.argsort(place, kind="stable")
     first, after = (np.searchsorted(place[order], place[order], side) for side in ("left", "right"))
     part = np.searchsorted(np.cumsum(shares)[:-1] * len(order), (first + after) / 2, side="right")

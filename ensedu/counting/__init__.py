@@ -11,9 +11,16 @@ Everything is an exact integer (or a ``Fraction``), and only the standard librar
 
 from typing import TYPE_CHECKING
 
-from ensedu.counting.comparisons import asymptotic_ratio, break_even_width, one_more_member
-from ensedu.counting.counts import Count
-from ensedu.counting.formulas import FUNCTIONS, formula_table, layer, mlp
+from ensedu.counting.formulas import (
+    FUNCTIONS,
+    Count,
+    asymptotic_ratio,
+    break_even_width,
+    formula_table,
+    layer,
+    mlp,
+    one_more_member,
+)
 from ensedu.counting.real_arrays import count
 
 __all__ = [

@@ -1,13 +1,14 @@
-"""Formulas: the count of a layer and of a multilayer perceptron, by the row of its method."""
+"""What is counted, the formulas for it by the row of a method, and how those compare."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from itertools import pairwise
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu.common import checks
-from ensedu.counting.counts import Count, sum_of_layers
+from ensedu.counting.text_table import Cell, Column, Row, Table
 from ensedu.methods import (
     METHODS,
     ROLE_LABELS,
@@ -16,9 +17,101 @@ from ensedu.methods import (
     functions_by_method,
     layer_methods,
     role_sums,
+    size_option,
 )
 
-__all__ = ["FUNCTIONS", "formula_table", "layer", "mlp"]
+__all__ = [
+    "FUNCTIONS",
+    "Count",
+    "asymptotic_ratio",
+    "break_even_width",
+    "formula_table",
+    "layer",
+    "mlp",
+    "one_more_member",
+    "sum_of_layers",
+]
+
+
+@dataclass(frozen=True)
+class Count:
+    """Trainable numbers by role. Two counts are equal when all roles and `frozen` are.
+
+    Attributes
+    ----------
+    shared
+        Weights of which all members use one copy.
+    per_member
+        Weights that each member owns: a deep ensemble's matrices, the (means of the) fast weights.
+    scales
+        Standard deviations of weights and of fast weights.
+    biases
+        All that belongs to biases, standard deviations of biases included.
+    frozen
+        How many of the numbers above are held fixed (``requires_grad=False``).
+    name, layers
+        A label, and the counts that this one is the sum of; neither takes part in ``==``.
+    """
+
+    shared: int = 0
+    per_member: int = 0
+    scales: int = 0
+    biases: int = 0
+    frozen: int = 0
+    name: str = field(default="", compare=False, repr=False)
+    layers: tuple["Count", ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for part in (*ROLES, "frozen"):
+            # frozen: plain assignment is refused, and a NumPy integer would overflow later
+            object.__setattr__(self, part, checks.natural_int(part, getattr(self, part)))
+        checks.text("name", self.name)
+        layers = self.layers
+        if not isinstance(layers, tuple) or not all(isinstance(c, Count) for c in layers):
+            raise TypeError(f"layers must be a tuple of Counts, got {checks.given(layers)}")
+
+    @property
+    def weights(self) -> int:
+        """All but the biases: ``shared + per_member + scales``."""
+        return self.shared + self.per_member + self.scales
+
+    @property
+    def total(self) -> int:
+        """``weights + biases``."""
+        return self.weights + self.biases
+
+    def __add__(self, other: "Count") -> "Count":
+        if not isinstance(other, Count):
+            return NotImplemented
+        return Count(*(getattr(self, part) + getattr(other, part) for part in (*ROLES, "frozen")))
+
+    def __str__(self) -> str:
+        return repr(self._as_table())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self._as_table()._repr_mimebundle_()
+
+    def _as_table(self) -> Table:
+        """One row a layer and the sum, or this count alone; one column a role."""
+        titles = ROLE_LABELS | {"total": "total"} | ({"frozen": "frozen"} if self.frozen else {})
+        names = [layer.name for layer in self.layers]
+        names.append(self.name or ("all layers" if names else ""))
+        rows = [
+            Row(
+                name,
+                tuple(Cell(f"{getattr(part, role):,}") for role in titles),
+                total=part is self and len(names) > 1,
+            )
+            for name, part in zip(names, (*self.layers, self), strict=True)
+        ]
+        return Table(tuple(map(Column, titles.values())), tuple(rows))
+
+
+def sum_of_layers(layers: Sequence[Count]) -> Count:
+    """Return the count of a network, which knows those of its layers."""
+    total = sum(layers, start=Count())
+    numbers = {role: getattr(total, role) for role in (*ROLES, "frozen")}
+    return Count(**numbers, layers=tuple(layers))
 
 
 def layer(
@@ -151,3 +244,127 @@ def formula_table() -> dict[str, Any]:
             for key, row in METHODS.items()
         },
     }
+
+
+def one_more_member(
+    in_features: int,
+    out_features: int,
+    method: str,
+    *,
+    kernel_size: int | tuple[int, int] = 1,
+    bias: bool = True,
+) -> Count:
+    """What one member more adds to a layer; every formula is linear in M, so M does not matter.
+
+    A method without members takes one more sample for nothing: ``Count()``.
+
+    Examples
+    --------
+    >>> one_more_member(50, 50, "deep_ensemble").total
+    2550
+    >>> one_more_member(50, 50, "batch_ensemble").total
+    150
+    """
+    two, one = (
+        layer(
+            in_features,
+            out_features,
+            method,
+            **size_option(method, M),
+            kernel_size=kernel_size,
+            bias=bias,
+        )
+        for M in (2, 1)
+    )
+    return Count(*(getattr(two, role) - getattr(one, role) for role in ROLES))
+
+
+def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "single") -> Fraction:
+    """The limit of ``total(method) / total(relative_to)`` as a square layer's width grows.
+
+    Only the terms in m n survive, so this is an exact ratio of small integers.
+
+    Examples
+    --------
+    >>> asymptotic_ratio("batch_ensemble", 4, relative_to="deep_ensemble")
+    Fraction(1, 4)
+    """
+    checks.one_of("method", method, METHODS)
+    checks.one_of("relative_to", relative_to, METHODS)
+    checks.positive_int("ensemble_size", ensemble_size)
+
+    def leading(name: str) -> int:
+        return _quadratic(lambda h: layer(h, h, name, **size_option(name, ensemble_size)).total)[0]
+
+    return Fraction(leading(method), leading(relative_to))
+
+
+def _quadratic(f: Callable[[int], int]) -> tuple[int, int, int]:
+    """The integers a, b, c of ``f(h) = a h² + b h + c``, read off three of its values.
+
+    A count has integer coefficients, so the halved second difference is exact.
+    """
+    f1, f2, f3 = f(1), f(2), f(3)
+    a = (f3 - 2 * f2 + f1) // 2
+    b = f2 - f1 - 3 * a
+    return a, b, f1 - a - b
+
+
+def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: int) -> int | None:
+    """The width from which on `method` holds fewer numbers than a deep ensemble.
+
+    Parameters
+    ----------
+    sizes
+        The sizes of a network, with ``None`` where the width h stands: ``[None, None]`` is a
+        square layer, ``[1, None, 1]`` one hidden layer between a scalar input and output.
+    method
+        A method whose members are a shared matrix times r sᵀ.
+    ensemble_size
+        Number of members M, the same for both.
+
+    Returns
+    -------
+    int or None
+        The smallest h such that the method is smaller at h and at every greater width; ``None``
+        where there is no such width.
+
+    Notes
+    -----
+    A layer is smaller if and only if ``(M - 1) m n > M (m + n)``, and with standard deviations of
+    r and s ``(M - 1) m n > 2 M (m + n)``: never for m = 1, n = 1 or M = 1. Biases play no part:
+    both methods hold M n of them.
+
+    Examples
+    --------
+    >>> break_even_width([None, None], "batch_ensemble", 4)
+    3
+    >>> break_even_width([1, None, None, 1], "rank1", 4)
+    10
+    >>> break_even_width([1, None, 1], "batch_ensemble", 4) is None
+    True
+    """
+    checks.one_of("method", method, [key for key, row in METHODS.items() if row.modulated])
+    listed = isinstance(sizes, Sequence) and not isinstance(sizes, (str, bytes, bytearray))
+    if not listed or not any(size is None for size in sizes):
+        raise TypeError(
+            "sizes must be a sequence of positive integers with None for the width, "
+            f"got {checks.given(sizes)}"
+        )
+
+    def saving(h: int) -> int:
+        filled = [h if size is None else size for size in sizes]
+        deep, other = (mlp(filled, name, ensemble_size) for name in ("deep_ensemble", method))
+        return deep.total - other.total
+
+    # The saving is a h² + b h + c with a ≥ 0: past its last root it is positive for ever.
+    a, b, c = _quadratic(saving)
+    if a == 0:
+        if b <= 0:
+            return 1 if b == 0 and c > 0 else None
+        return max(1, -c // b + 1)
+    discriminant = b * b - 4 * a * c
+    if discriminant < 0:
+        return 1
+    last = (isqrt(discriminant) - b) // (2 * a)
+    return max(1, last + 1)

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.counting.counts import Count, sum_of_layers
+from ensedu.counting.formulas import Count, sum_of_layers
 from ensedu.methods import METHODS, ROLES
 
 __all__ = ["count"]

@@ -21,13 +21,10 @@ write into cells, and `encoder` the transformer. Estimators of `ensedu.sklearn` 
 `gap` and the other curves need NumPy alone.
 """
 
-from ensedu.data.cleaning import clean
-from ensedu.data.encoding import encoder
-from ensedu.data.letters import letters
-from ensedu.data.real import auto_mpg, boston, concrete, diamonds, digits, mnist5000
+from ensedu.data.cleaning import clean, encoder
+from ensedu.data.real import auto_mpg, boston, concrete, diamonds, digits, letters, mnist5000
 from ensedu.data.shifts import classes, noisy, patches, rotated
-from ensedu.data.splits import Split
-from ensedu.data.tables import Table
+from ensedu.data.splits import Split, Table
 from ensedu.data.toys import Curve, between, blundell, cubic, gap
 
 __all__ = [

@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64, check_rng
-from ensedu.common.optional import optional
-from ensedu.data.row_checks import check_images, check_targets
+from ensedu.common.checks import optional
+from ensedu.data.splits import check_images, check_targets
 
 
 def classes(

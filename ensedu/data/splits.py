@@ -1,13 +1,74 @@
-"""A part to train on and a part to test on, both standardized by the first alone."""
+"""Tables, and their part to train on and part to test on, both standardized by the first alone."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.data.row_checks import check_features, check_indices, check_targets
+from ensedu.common.arrays import MOST, check_float64
+
+
+def check_features(name: str, value: Any) -> Array:
+    """Return `value` if it is a float64 array (N, m), neither axis empty, of finite numbers."""
+    check_float64(name, value)
+    if value.ndim != 2 or not value.size:
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N, m), N and m at least 1")
+    if not (np.abs(value) < MOST).all():
+        row, column = np.argwhere(~(np.abs(value) < MOST))[0]
+        raise ValueError(
+            f"{name} must hold finite numbers below {MOST:g}, "
+            f"got {value[row, column]} in {name}[{row}, {column}]"
+        )
+    return value
+
+
+def check_targets(name: str, value: Any, rows: int) -> Array:
+    """Return `value` if it is (N, k) in float64, as `check_features`, or labels (N,), integers."""
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        value = _check_integers(name, value, "labels")
+    else:
+        check_features(name, value)
+    if len(value) != rows:
+        raise ValueError(f"{name} has {len(value):,} rows, accepted are the {rows:,} of x")
+    return value
+
+
+def check_indices(name: str, value: Any, rows: int) -> Array:
+    """Return `value` if it holds different numbers of rows, at least one, from 0 to `rows` - 1."""
+    value = _check_integers(name, value, "row indices")
+    if value.ndim != 1 or not value.size:
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N,), N at least 1")
+    if (low := value.min()) < 0 or (high := value.max()) >= rows:
+        got = low if low < 0 else high
+        raise ValueError(f"{name} must hold row indices from 0 to {rows - 1}, got {got}")
+    found, times = np.unique(value, return_counts=True)
+    if len(found) < len(value):
+        raise ValueError(f"{name} must hold each row once, got {found[times > 1][0]} repeatedly")
+    return value
+
+
+def check_images(name: str, value: Any, *, stacked: bool = False) -> Array:
+    """Return `value` if it is a float64 array of numbers from 0 to 1; (N, H, W) if `stacked`."""
+    check_float64(name, value)
+    if stacked and (value.ndim != 3 or not value.size):
+        raise ValueError(f"{name} has shape {value.shape}, accepted is (N, H, W), none of them 0")
+    if not ((value >= 0) & (value <= 1)).all():
+        raise ValueError(
+            f"{name} must hold numbers from 0 to 1, got {value.min():g} to {value.max():g}"
+        )
+    return value
+
+
+def _check_integers(name: str, value: Any, what: str) -> Array:
+    if type(value) is not np.ndarray:
+        raise TypeError(f"{name} must be a plain NumPy array, got {type(value).__name__}")
+    if value.dtype.kind not in "iu":
+        raise TypeError(f"{name} has dtype {value.dtype}, accepted are integers, for {what}")
+    return value
+
 
 Targets = Float[Array, "N k"] | Int[Array, "N"]
 
@@ -189,3 +250,56 @@ def _mean_and_std(rows: Float[Array, "N m"]) -> tuple[Float[Array, "m"], Float[A
     # the rounding of a mean leaves a constant a tiny deviation, and a tiny range may have none
     constant = (np.ptp(rows, axis=0) == 0) | (std == 0)
     return np.where(constant, rows[0], rows.mean(axis=0)), np.where(constant, 1.0, std)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """N rows of m inputs, with k numbers to predict; ``len(table)`` is N.
+
+    Attributes
+    ----------
+    x
+        Inputs, raw, (N, m).
+    y
+        Numbers to predict, raw, (N, k).
+    names
+        What the m columns of x are called; one-hot ones ``"cut=Ideal"``.
+    targets
+        What the k columns of y are called.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these do not belong together, and for numbers that are not finite.
+    """
+
+    x: Float[Array, "N m"]
+    y: Float[Array, "N k"]
+    names: tuple[str, ...]
+    targets: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_features("x", self.x)
+        check_features("y", self.y)
+        check_targets("y", self.y, len(self.x))
+        for name, value, of in (("names", self.names, self.x), ("targets", self.targets, self.y)):
+            _check_words(name, value, of.shape[1])
+
+    def split(self, seed: int, test: float = 0.1) -> Split:
+        """Shuffle the rows by `seed`, and keep a part of them to `test` on: `Split.at_random`."""
+        return Split.at_random(self.x, self.y, seed, test)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __repr__(self) -> str:
+        return f"Table({len(self):,} rows, {len(self.names)} inputs, {', '.join(self.targets)})"
+
+
+def _check_words(name: str, value: Any, number: int) -> None:
+    """Check that `value` is a tuple of so many different strings."""
+    accepted = f"a tuple of {number} different strings"
+    if not isinstance(value, tuple) or not all(isinstance(word, str) for word in value):
+        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+    if number != len(value) or len(set(value)) < len(value):
+        raise ValueError(f"{name} must be {accepted}, got {checks.shown(value)}")

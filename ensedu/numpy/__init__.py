@@ -21,10 +21,9 @@ from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softma
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.numpy.models import lenet5
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp
-from ensedu.numpy.optimizers import SGD, Adam
-from ensedu.numpy.pooling import AvgPool2d, Flatten, MaxPool2d
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
-from ensedu.numpy.training import fit
+from ensedu.numpy.training import SGD, Adam, fit
+from ensedu.numpy.windows import AvgPool2d, Flatten, MaxPool2d
 
 __all__ = [
     "SGD",

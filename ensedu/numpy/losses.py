@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu.common import checks, loss_checks
+from ensedu.common import checks, layer_checks
 from ensedu.common.arrays import check_float64
 from ensedu.numpy.variational import sigmoid, softplus
 
@@ -77,7 +77,7 @@ def gaussian_nll(
     TypeError, ValueError
         For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
-    beta = loss_checks.nll_exponent(beta, reduction)
+    beta = layer_checks.nll_exponent(beta, reduction)
     targets = _targets(outputs, targets, heads=2)
     mean, raw = np.split(outputs, 2, axis=-1)
     variance = softplus(raw) + 1e-6
@@ -113,9 +113,9 @@ def softmax_cross_entropy(
     if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
         given = getattr(targets, "dtype", type(targets).__name__)
         raise TypeError(f"targets must be a NumPy array of integer labels, got {given}")
-    loss_checks.check_labels(outputs.shape, targets.shape)
+    layer_checks.check_labels(outputs.shape, targets.shape)
     if targets.size:
-        loss_checks.check_label_range(int(targets.min()), int(targets.max()), outputs.shape[-1])
+        layer_checks.check_label_range(int(targets.min()), int(targets.max()), outputs.shape[-1])
     log_probabilities = outputs - np.logaddexp.reduce(outputs, axis=-1, keepdims=True)
     chosen = np.broadcast_to(targets, outputs.shape[:-1])[..., None]
     of_targets = np.take_along_axis(log_probabilities, chosen, axis=-1)
@@ -161,5 +161,5 @@ def _targets(outputs: Array, targets: Array, heads: int) -> Float[Array, "*M B k
     """Return the targets with an axis k, checked against the outputs."""
     check_float64("outputs", outputs)
     check_float64("targets", targets)
-    loss_checks.check_targets(outputs.shape, targets.shape, heads)
+    layer_checks.check_targets(outputs.shape, targets.shape, heads)
     return targets[:, None] if targets.ndim == 1 else targets

@@ -8,7 +8,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.numpy import local_reparameterization, variational
+from ensedu.numpy import variational
 from ensedu.numpy.base import Noise, sum_to
 from ensedu.numpy.windows import Size, Windows
 from ensedu.priors import Normal, Prior, check_prior
@@ -82,7 +82,7 @@ class MeanFieldLinear(variational.Distributions):
         noise = self.noise(None, x.shape) if noise is None else noise
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
             noise = self._checked(noise, {"output": (*x.shape[:-1], self.out_features)})
-            y, kept = local_reparameterization.forward(self.params, x, noise["output"])
+            y, kept = variational.local_forward(self.params, x, noise["output"])
             self._cache = x, noise, kept, y.shape
             return y
         drawn, noise = self._draw(noise, x.shape[:-2])
@@ -95,7 +95,7 @@ class MeanFieldLinear(variational.Distributions):
     def backward(self, grad: Float[Array, "*S B n"]) -> Float[Array, "*S B m"]:
         x, noise, weight = self._recall(grad)
         if "output" in noise:
-            grad_x, grads = local_reparameterization.backward(
+            grad_x, grads = variational.local_backward(
                 self.params, grad, x, noise["output"], weight
             )
             self._add(**grads)

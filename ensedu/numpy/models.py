@@ -9,9 +9,8 @@ from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.numpy.activations import ReLU
 from ensedu.numpy.base import Layer
 from ensedu.numpy.dropout import MCDropout
-from ensedu.numpy.layer_classes import layer_class
-from ensedu.numpy.network import Sequential, Tile
-from ensedu.numpy.pooling import Flatten, MaxPool2d
+from ensedu.numpy.network import Sequential, Tile, layer_class
+from ensedu.numpy.windows import Flatten, MaxPool2d
 
 
 def lenet5(

@@ -5,7 +5,7 @@
 They come with ``pip install "ensedu[sklearn]"``.
 """
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 optional("sklearn.base", "sklearn")
 optional("torch", "sklearn")

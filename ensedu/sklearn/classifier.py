@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Integer, Shaped
 from numpy import ndarray as Array
+from numpy.random import Generator
 from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,6 +20,8 @@ __all__ = ["EnsembleClassifier"]
 
 #: Of the logarithm of the temperature.
 PRIOR_STD = 0.25
+#: The score of a label that no row to train on had: above those of all others.
+UNKNOWN = 2.0
 
 
 class EnsembleClassifier(ClassifierMixin, Ensemble):
@@ -78,10 +81,20 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         return sets
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
-        sets, y = self.predict_set(X, level), np.asarray(y)
-        if y.shape != (len(sets),):
-            raise ValueError(f"y must have a label for each of {len(sets)} rows, got {y.shape}")
-        return (sets & (y[:, None] == self.classes_)).any(axis=1)
+        sets = self.predict_set(X, level)
+        return (sets & (self._labels(y, len(sets))[:, None] == self.classes_)).any(axis=1)
+
+    def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
+        average = un.averaged(self._forecasts(X)[0])
+        same = self._labels(y, len(average))[:, None] == self.classes_
+        scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
+        return np.where(same.any(axis=1), scores, UNKNOWN)
+
+    def _labels(self, y: Any, rows: int) -> Shaped[Array, " B"]:
+        y = np.asarray(y)
+        if y.shape != (rows,):
+            raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
+        return y
 
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))

@@ -13,8 +13,9 @@ from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.data import clean
+from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some
 from ensedu.sklearn.trained import Trained, trained
 
@@ -28,7 +29,7 @@ FOLDS = 5
 VALIDATION = 0.1
 
 
-class Ensemble(BaseEstimator):
+class Ensemble(Calibrated, BaseEstimator):
     """The base of `EnsembleRegressor`, which says what the parameters are, and its twin."""
 
     #: One network, with CV+ one a fold; the mixture of all their members predicts.
@@ -37,8 +38,6 @@ class Ensemble(BaseEstimator):
     unseen_: list[Int[Array, " rows"]]
     #: How the columns of a frame were read: a frame without rows; None of an array.
     table_: Any
-    #: The calibration; None where intervals and sets are **uncalibrated**, the mixture's own.
-    conformal_: Any
 
     def __init__(
         self, method: str = METHOD, *, ensemble_size: int = 5,
@@ -53,31 +52,12 @@ class Ensemble(BaseEstimator):
         self.calibration, self.dayfirst = calibration, dayfirst
         self.random_state = random_state
 
-    def guarantee(self, level: float = 0.9) -> float:
-        """Return with which probability, at least, the target is inside: 0 if not calibrated."""
+    def _fitted(self) -> None:
         check_is_fitted(self)
-        return 0.0 if self.conformal_ is None else self.conformal_.guarantee(level)
 
-    def coverage(self, X: Any, y: Any, level: float = 0.9, *, by: Any = None) -> Any:
-        """Return the part of targets inside their intervals or sets, of rows not fitted on.
-
-        The promise is about all rows on average. With `by`, a value a row, such as a column, this
-        is a dict of the part and the number of rows for each value.
-        """
-        inside = self._inside(X, y, level)
-        if by is None:
-            return float(inside.mean())
-        values = np.asarray(by)
-        if values.shape != inside.shape:
-            raise ValueError(
-                f"by must have a value for each of {len(inside)} rows, got shape {values.shape}"
-            )
-        found, of_row = np.unique(values.astype(str), return_inverse=True)
-        parts = [inside[of_row == i] for i in range(len(found))]
-        return {
-            name: (float(part.mean()), len(part))
-            for name, part in zip(found.tolist(), parts, strict=True)
-        }
+    @property
+    def _seed(self) -> int:
+        return self.networks_[0].seed
 
     def _read(self, X: Any, y: Any, **checked: Any) -> tuple[Any, Array]:
         """Return inputs, an array or what `clean` makes of a frame, and targets (n,), to fit on."""

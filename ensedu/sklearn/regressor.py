@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray as Array
+from numpy.random import Generator
 from sklearn.base import RegressorMixin
 
 from ensedu import uncertainty as un
@@ -14,7 +15,7 @@ from ensedu.sklearn.rows import numbers
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import gaussian_nll
 
-__all__ = ["EnsembleRegressor"]
+__all__ = ["EnsembleRegressor", "targets_of"]
 
 
 class EnsembleRegressor(RegressorMixin, Ensemble):
@@ -143,10 +144,15 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
         low, high = self.predict_interval(X, level)
-        y = np.asarray(numbers(y), np.float64)
-        if y.shape != low.shape:
-            raise ValueError(f"y must have a number for each of {len(low)} rows, got {y.shape}")
+        y = targets_of(y, len(low))
         return (low <= y) & (y <= high)
+
+    def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
+        mean, std = mixture(self._forecasts(X)[0])
+        y = targets_of(y, len(mean))
+        if self.target == "positive":
+            y = np.log(np.maximum(y, np.finfo(float).tiny))
+        return un.ConformalIntervals.fit(mean, y, std).scores[:, 0]
 
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B 2"]:
         """Return mean and variance of each member, in units of y, or of its logarithm."""
@@ -157,6 +163,14 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalIntervals:
         mean, std = mixture(own)
         return un.ConformalIntervals.fit(mean, y, std, folds)
+
+
+def targets_of(y: Any, rows: int) -> Float[Array, " B"]:
+    """Return a number for each row."""
+    y = np.asarray(numbers(y), np.float64)
+    if y.shape != (rows,):
+        raise ValueError(f"y must have a number for each of {rows} rows, got {y.shape}")
+    return y
 
 
 def mixture(members: Float[Array, "S B 2"]) -> tuple[Float[Array, "B 1"], Float[Array, "B 1"]]:

@@ -10,7 +10,6 @@ from ensedu.common import checks
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
-from ensedu.torch.products import modulated_product
 
 
 class BatchEnsembleArrays(MemberLayer):
@@ -37,6 +36,15 @@ class BatchEnsembleArrays(MemberLayer):
         self._uniform_(self.weight, self.bias)
         fast_weights_(self.r, self.init, self.init_std)
         fast_weights_(self.s, self.init, self.init_std)
+
+    def forward(self, x: Float[Tensor, "*S_M_B_inputs"]) -> Float[Tensor, "*S_M_B_outputs"]:
+        self._check_input(x, self.weight, self.ensemble_size)
+        if self._has_samples(x):
+            return self._samples_as_examples(x)
+        # Weight (n, m), r (M, m), s (M, n), bias (M, n): ((x ∘ r) W) ∘ s + b, eq. 5.
+        return self.modulated_product(
+            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
+        )
 
     def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
         """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, K, K)."""
@@ -92,15 +100,6 @@ class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
         super().__init__(in_features, out_features, device=device, dtype=dtype)
         self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
 
-    def forward(self, x: Float[Tensor, "*S_M B m"]) -> Float[Tensor, "*S M B n"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        if self._has_samples(x):
-            return self._samples_as_examples(x)
-        # Weight (n, m), r (M, m), s (M, n), bias (M, n): ((x ∘ r) W) ∘ s + b, eq. 5.
-        return modulated_product(
-            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
-        )
-
 
 class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
@@ -112,28 +111,11 @@ class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
 
     Parameters
     ----------
-    in_channels, out_channels
-        C_in and C_out, positive integers.
-    kernel_size
-        Side K of a square kernel, or ``(height, width)``.
-    ensemble_size
-        Number of members M, a positive integer.
-    init, init_std
-        Where r and s start, as for `BatchEnsembleLinear`.
-    memory_saving
-        Store nothing for the backward pass but the input and the parameters, see
-        `ensedu.torch.conv_backward`. Costs a convolution where the batch is small.
-    bias
-        Whether there is a bias.
-    device, dtype
-        As for ``nn.Conv2d``.
-    geometry
-        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
+    in_channels, out_channels, kernel_size, bias, device, dtype, geometry
+        As for ``nn.Conv2d``, whose geometry is ``stride``, ``padding``, ``dilation``, ``groups``
+        and ``padding_mode``.
+    ensemble_size, init, init_std, memory_saving
+        As for `BatchEnsembleLinear`.
     """
 
     def __init__(
@@ -155,16 +137,6 @@ class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
             in_channels, out_channels, kernel_size, device=device, dtype=dtype, **geometry
         )
         self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
-
-    def forward(
-        self, x: Float[Tensor, "*S_M B C_in H W"]
-    ) -> Float[Tensor, "*S M B C_out H_out W_out"]:
-        self._check_input(x, self.weight, self.ensemble_size)
-        if self._has_samples(x):
-            return self._samples_as_examples(x)
-        return self.modulated_convolution(
-            x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
-        )
 
 
 def fast_weights_(parameter: nn.Parameter, init: str, std: float) -> None:

@@ -14,10 +14,9 @@ from torch import nn
 import ensedu.numpy
 from ensedu.common.arrays import check_rng
 from ensedu.torch.base import check_device
+from ensedu.torch.conv import AvgPool2d, MaxPool2d
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.layer_classes import LAYER_CLASSES
-from ensedu.torch.leading_axes import AvgPool2d, MaxPool2d
-from ensedu.torch.network import Multiply, Sequential, Tile
+from ensedu.torch.network import LAYER_CLASSES, Multiply, Sequential, Tile
 
 #: The Torch class of the same name for each NumPy class that has one.
 TORCH_CLASSES: dict[type, type[nn.Module]] = {

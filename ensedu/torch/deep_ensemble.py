@@ -89,23 +89,11 @@ class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
 
     Parameters
     ----------
-    in_channels, out_channels
-        C_in and C_out, positive integers.
-    kernel_size
-        Side K of a square kernel, or ``(height, width)``.
+    in_channels, out_channels, kernel_size, bias, device, dtype, geometry
+        As for ``nn.Conv2d``, whose geometry is ``stride``, ``padding``, ``dilation``, ``groups``
+        and ``padding_mode``.
     ensemble_size
-        Number of members M, a positive integer.
-    bias
-        Whether there is a bias.
-    device, dtype
-        As for ``nn.Conv2d``.
-    geometry
-        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
+        M, a positive integer.
     """
 
     def __init__(

@@ -7,14 +7,15 @@ from torch.nn import functional as F
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.product_forms import modulated_weights
-from ensedu.torch.stacked_product import stacked_product
+from ensedu.torch.products import modulated_product, modulated_weights, stacked_product
 
 
 class LinearLayer(WeightLayer):
     """Base of the fully connected layers: a weight is (n, m), as ``nn.Linear`` stores it."""
 
     batch_axis = -2
+    #: ``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i.
+    modulated_product = staticmethod(modulated_product)
 
     def __init__(
         self,

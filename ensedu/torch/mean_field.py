@@ -246,24 +246,12 @@ class MeanFieldConv2d(ConvLayer, MeanFieldArrays):
 
     Parameters
     ----------
-    in_channels, out_channels
-        C_in and C_out, positive integers.
-    kernel_size
-        Side K of a square kernel, or ``(height, width)``.
+    in_channels, out_channels, kernel_size, bias, device, dtype, geometry
+        As for ``nn.Conv2d``, whose geometry is ``stride``, ``padding``, ``dilation``, ``groups``
+        and ``padding_mode``.
     prior, posterior_std, estimator
         As for `MeanFieldLinear`; ``"local"`` draws outputs for each position too, ``"flipout"`` has
         one sign for each channel of an image.
-    bias
-        Whether there is a bias.
-    device, dtype
-        As for ``nn.Conv2d``.
-    geometry
-        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

@@ -2,15 +2,19 @@
 
 *Scale* multiplies activations, ``((x ∘ r) W) ∘ s``, B (m + n) numbers a member. *Fold* multiplies
 the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All else is the same matrix
-products, but for one: the gradient of scale's r needs that of x, whether or not x wants one.
+products, but for one: the gradient of scale's r needs that of x, whether or not x wants one. Each
+form also has a backward pass by hand, which finds nothing stored but the arguments.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
-
-from ensedu.torch.product_backward import MemorySavingFold, MemorySavingScale, saving_memory
-from ensedu.torch.product_forms import fold, scale
+from torch.autograd import Function
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 # Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
 FEW_ENTRIES = 2**17
@@ -65,3 +69,203 @@ def needs_one_form() -> bool:
     What that costs beyond the product grows with the batch as the product does.
     """
     return torch.compiler.is_exporting()
+
+
+def scale(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M #B m"],
+    s: Float[Tensor, "M #B n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
+    z = (x * r) @ weight.mT
+    if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
+        s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
+    return z * s if bias is None else torch.addcmul(bias, z, s)
+
+
+def fold(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "n m"],
+    r: Float[Tensor, "M m"],
+    s: Float[Tensor, "M n"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``x (W ∘ r sᵀ) + b``, a product a member."""
+    return stacked_product(x, modulated_weights(weight, r, s), bias)
+
+
+def modulated_weights(
+    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
+) -> Float[Tensor, "*any n m"]:
+    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
+    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
+
+
+# Beyond, the gradient of members' weights by hand takes less than a copy of its transpose.
+MANY_COLUMNS = 64
+
+
+def stacked_product(
+    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+    weight: Float[Tensor, "M n m"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """``x_i W_i + b_i`` with a weight for each member i."""
+    x = x.expand(len(weight), *x.shape[-2:])
+    by_hand = x.shape[-1] > MANY_COLUMNS and torch.is_grad_enabled()
+    if by_hand and not torch.compiler.is_compiling():
+        return StackedProduct.apply(x, weight, bias)
+    return plain_stacked_product(x, weight, bias)
+
+
+def plain_stacked_product(
+    x: Float[Tensor, "M B m"],
+    weight: Float[Tensor, "M n m"],
+    bias: Float[Tensor, "M 1 n"] | None,
+) -> Float[Tensor, "M B n"]:
+    """`stacked_product` in plain operations."""
+    return torch.bmm(x, weight.mT) if bias is None else torch.baddbmm(bias, x, weight.mT)
+
+
+class StackedProduct(Function):
+    """`plain_stacked_product`, whose backward pass makes the gradient of W as W is stored.
+
+    Autograd makes its transpose, which then has to be copied, and with few outputs is slow.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        return plain_stacked_product(x, weight, bias)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, weight, bias = inputs
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        ctx.save_for_backward(x, weight)
+        ctx.save_for_forward(x, weight)
+
+    @staticmethod
+    def jvp(ctx: Any, x_move: Tensor, weight_move: Tensor, bias_move: Tensor | None) -> Tensor:
+        x, weight = ctx.saved_tensors
+        of_weight = plain_stacked_product(x, weight_move, None)
+        return plain_stacked_product(x_move, weight, bias_move) + of_weight
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        grad_x = grad_weight = grad_bias = None
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.bmm(grad, weight.to(grad.dtype)).to(x.dtype)
+        if ctx.needs_input_grad[1]:
+            grad_weight = torch.bmm(grad.mT, x.to(grad.dtype)).to(weight.dtype)
+        if ctx.needs_input_grad[2]:
+            grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype)
+        return grad_x, grad_weight, grad_bias
+
+
+def saving_memory(
+    form: Callable[..., Tensor], by_hand: Callable[..., Tensor], *arguments: Tensor | None
+) -> Tensor:
+    """`form` of `arguments`, with nothing stored for the backward pass but them.
+
+    `by_hand` is `form` with a backward pass of its own, which no compiler can trace; a compiler is
+    told to run `form` again. Without gradients there is nothing to save.
+    """
+    if not torch.is_grad_enabled() or torch.compiler.is_exporting():
+        return form(*arguments)
+    if torch.compiler.is_compiling():
+        return checkpoint(form, *arguments, use_reentrant=False)
+    return by_hand(*arguments)
+
+
+class MemorySaving(Function):
+    """A product whose backward pass finds nothing stored but its arguments."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+
+def directional_derivative(
+    form: Any, arguments: tuple[Any, ...], tangents: tuple[Any, ...]
+) -> Tensor:
+    """The derivative along `tangents` of a product that is linear in each of x, W, r and s."""
+    *factors, _ = arguments
+    *moves, bias_move = tangents
+    return sum(
+        form(*factors[:i], move, *factors[i + 1 :], None if i else bias_move)
+        for i, move in enumerate(moves)
+    )
+
+
+class MemorySavingScale(MemorySaving):
+    """`scale`, whose backward pass computes ``(x ∘ r) W`` again."""
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None) -> Tensor:
+        return scale(x, weight, r, s, bias)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        return directional_derivative(scale, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        low = weight.to(grad.dtype)
+        xr = (x * r).to(grad.dtype)
+        # What is done with is given up, so that little is held at once.
+        grad_s = (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype)
+        grad_z = grad * s.to(grad.dtype)
+        grad_weight = (grad_z.flatten(0, 1).mT @ xr.flatten(0, 1)).to(weight.dtype)
+        del xr
+        grad_xr = grad_z @ low
+        del grad_z
+        grad_r = (grad_xr * x.to(grad.dtype)).sum_to_size(r.shape).to(r.dtype)
+        grad_x = (grad_xr * r.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
+        grad_bias = None if bias is None else grad.sum_to_size(bias.shape).to(bias.dtype)
+        return grad_x, grad_weight, grad_r, grad_s, grad_bias
+
+
+class MemorySavingFold(MemorySaving):
+    """`fold`, whose backward pass forms the matrices again.
+
+    It needs one product for the gradients of W, r and s together: with P_i = x_iᵀ g_i they are
+    sums over entries of P_i ∘ r_i s_iᵀ and of P_i ∘ W.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None) -> Tensor:
+        return fold(x, weight, r, s, bias)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        return directional_derivative(fold, ctx.saved_tensors, tangents)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, r, s, bias = ctx.saved_tensors
+        # The products run in the precision of the forward pass, which autocast may have lowered.
+        batch = x.to(grad.dtype).expand(len(r), *x.shape[-2:])
+        grad_x = grad_weight = grad_r = grad_s = grad_bias = None
+        if ctx.needs_input_grad[0]:
+            grad_x = torch.bmm(grad, modulated_weights(weight, r, s).to(grad.dtype))
+            grad_x = grad_x.sum_to_size(x.shape).to(x.dtype)
+        if any(ctx.needs_input_grad[1:4]):
+            product = torch.bmm(grad.mT, batch)  # (M, n, m), as weights are stored
+            scaled = product * r[:, None]
+            grad_weight = (scaled * s[:, :, None]).sum(0)
+            grad_s = (scaled * weight).sum(-1)
+            grad_r = torch.bmm(s[:, None], product * weight)[:, 0]
+        if bias is not None:
+            grad_bias = grad.sum(1, keepdim=True).to(bias.dtype)
+        return grad_x, grad_weight, grad_r, grad_s, grad_bias

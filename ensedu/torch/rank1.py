@@ -12,7 +12,6 @@ from ensedu.torch.base import MemberLayer, shape_in
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
-from ensedu.torch.products import modulated_product
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 
@@ -78,6 +77,17 @@ class Rank1Arrays(MemberLayer, Distributions):
         batch = (input_shape[self.batch_axis],) if self.per_example else ()
         leading = (*samples, self.ensemble_size, *batch)
         return {"r": (*leading, self.inputs), "s": (*leading, self.outputs)}
+
+    def forward(
+        self, x: Float[Tensor, "*S_M_B_inputs"], noise: dict[str, Tensor] | None = None
+    ) -> Float[Tensor, "*S_M_B_outputs"]:
+        # Weight (n, m), r (M, m), s (M, n), bias (M, n); per example r (M, B, m) and s (M, B, n).
+        r, s = self._fast_weights_for(x, noise)
+        if not self._has_samples(x):
+            return self.modulated_product(x, self.weight, r, s, self.bias)
+        x, r, s, bias = self._samples_as_members(x, r, s)
+        y = self.modulated_product(x, self.weight, r, s, bias)  # (S M, B, n)
+        return y.unflatten(0, (-1, self.ensemble_size))
 
     def weight_matrices(
         self, noise: dict[str, Tensor] | None = None
@@ -191,17 +201,6 @@ class Rank1Linear(LinearLayer, Rank1Arrays):
             ensemble_size, prior, init, init_std, posterior_std, per_example, bias
         )
 
-    def forward(
-        self, x: Float[Tensor, "*S_M B m"], noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "*S M B n"]:
-        # Weight (n, m), r (M, m), s (M, n), bias (M, n); per example r (M, B, m) and s (M, B, n).
-        r, s = self._fast_weights_for(x, noise)
-        if not self._has_samples(x):
-            return modulated_product(x, self.weight, r, s, self.bias)
-        x, r, s, bias = self._samples_as_members(x, r, s)
-        y = modulated_product(x, self.weight, r, s, bias)  # (S M, B, n)
-        return y.unflatten(0, (-1, self.ensemble_size))
-
 
 class Rank1Conv2d(ConvLayer, Rank1Arrays):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
@@ -213,25 +212,11 @@ class Rank1Conv2d(ConvLayer, Rank1Arrays):
 
     Parameters
     ----------
-    in_channels, out_channels
-        C_in and C_out, positive integers.
-    kernel_size
-        Side K of a square kernel, or ``(height, width)``.
-    ensemble_size
-        Number of members M, a positive integer.
-    prior, init, init_std, posterior_std, per_example
+    in_channels, out_channels, kernel_size, bias, device, dtype, geometry
+        As for ``nn.Conv2d``, whose geometry is ``stride``, ``padding``, ``dilation``, ``groups``
+        and ``padding_mode``.
+    ensemble_size, prior, init, init_std, posterior_std, per_example
         As for `Rank1Linear`.
-    bias
-        Whether there is a bias.
-    device, dtype
-        As for ``nn.Conv2d``.
-    geometry
-        ``stride``, ``padding``, ``dilation``, ``groups``, ``padding_mode``, as for ``nn.Conv2d``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(
@@ -257,13 +242,3 @@ class Rank1Conv2d(ConvLayer, Rank1Arrays):
         self._make_parameters(
             ensemble_size, prior, init, init_std, posterior_std, per_example, bias
         )
-
-    def forward(
-        self, x: Float[Tensor, "*S_M B C_in H W"], noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "*S M B C_out H_out W_out"]:
-        r, s = self._fast_weights_for(x, noise)
-        if not self._has_samples(x):
-            return self.modulated_convolution(x, self.weight, r, s, self.bias)
-        x, r, s, bias = self._samples_as_members(x, r, s)
-        y = self.modulated_convolution(x, self.weight, r, s, bias)  # (S M, B, C_out, …)
-        return y.unflatten(0, (-1, self.ensemble_size))

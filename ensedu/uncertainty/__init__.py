@@ -30,33 +30,39 @@ raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
   `mixture_nll`.
 - Calibrated, on held-out rows: `reliability` and `ece` say how well, `TemperatureScaling` mends
   probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
-  they promise.
+  they promise; `Exchangeability` watches whether they still do.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
   kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
   `holm`.
 """
 
-from ensedu.uncertainty.calibration import Reliability, ece, reliability
-from ensedu.uncertainty.combine import averaged, gaussian_heads, mixture, softmax
-from ensedu.uncertainty.conformal import conformal_quantile
-from ensedu.uncertainty.conformal_intervals import ConformalIntervals
-from ensedu.uncertainty.conformal_sets import ConformalSets
-from ensedu.uncertainty.decompose import (
+from ensedu.uncertainty.calibration import Reliability, TemperatureScaling, ece, reliability
+from ensedu.uncertainty.combine import (
     AmbiguityParts,
     CovarianceParts,
     EntropyParts,
     VarianceParts,
     ambiguity,
+    averaged,
+    chance_disagreement,
     covariance_parts,
+    disagreement,
     entropy_parts,
+    error_correlation,
+    gaussian_heads,
+    mixture,
+    softmax,
     variance_parts,
 )
-from ensedu.uncertainty.diversity import chance_disagreement, disagreement, error_correlation
+from ensedu.uncertainty.conformal import conformal_quantile
+from ensedu.uncertainty.conformal_intervals import ConformalIntervals
+from ensedu.uncertainty.conformal_sets import ConformalSets
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
-from ensedu.uncertainty.ood import auroc
+from ensedu.uncertainty.martingale import Exchangeability
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled
 from ensedu.uncertainty.scores import (
     accuracy,
+    auroc,
     average_nll,
     brier,
     categorical_nll,
@@ -68,7 +74,6 @@ from ensedu.uncertainty.scores import (
     moment_matched_nll,
     rmse,
 )
-from ensedu.uncertainty.temperature import TemperatureScaling
 
 __all__ = [
     "AmbiguityParts",
@@ -76,6 +81,7 @@ __all__ = [
     "ConformalSets",
     "CovarianceParts",
     "EntropyParts",
+    "Exchangeability",
     "Interval",
     "Reliability",
     "TemperatureScaling",

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
 __all__ = ["interval", "interval_score", "of_likelier", "quantile", "smallest_set"]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
 __all__ = ["Interval", "holm", "paired", "resampled"]

@@ -18,6 +18,7 @@ __all__ = [
     "array",
     "as_fitted",
     "averaged",
+    "classified",
     "ends",
     "exact",
     "floats",
@@ -103,6 +104,12 @@ def members(name: str, value: Any) -> Array:
 def averaged(name: str, value: Any) -> Array:
     """Return probabilities, those of members averaged, as (B, k)."""
     return members(name, value).mean(axis=0)
+
+
+def classified(values: Any, value: Any) -> tuple[Array, Array]:
+    """Return probabilities, those of members averaged, (B, k), and their labels, (B,)."""
+    mean = averaged("probabilities", values)
+    return mean, labels(value, mean, "probabilities")
 
 
 def probabilities(name: str, value: Any, *shapes: Shape) -> Array:

@@ -7,12 +7,13 @@ import numpy as np
 from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.combine import mixture
 
 __all__ = [
     "accuracy",
+    "auroc",
     "average_nll",
     "brier",
     "categorical_nll",
@@ -119,8 +120,7 @@ def brier(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) -> Fl
     >>> brier(np.array([[0.5, 0.25, 0.25]]), np.array([0]))
     array([0.375])
     """
-    probabilities = score_checks.averaged("probabilities", probabilities)
-    labels = score_checks.labels(labels, probabilities, "probabilities")
+    probabilities, labels = score_checks.classified(probabilities, labels)
     one_hot = labels[:, None] == np.arange(probabilities.shape[1])
     return ((probabilities - one_hot) ** 2).sum(axis=1)
 
@@ -214,8 +214,7 @@ def accuracy(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) ->
     >>> accuracy(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 1]))
     0.5
     """
-    probabilities = score_checks.averaged("probabilities", probabilities)
-    labels = score_checks.labels(labels, probabilities, "probabilities")
+    probabilities, labels = score_checks.classified(probabilities, labels)
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 
@@ -235,3 +234,23 @@ def _mean_absolute_normal(
     z = mean / std
     density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
     return 2 * std * density + mean * special.erf(z / math.sqrt(2))
+
+
+def auroc(inside: Float[Any, " B"], outside: Float[Any, " C"]) -> float:
+    """The area under the ROC curve of a score that should be higher outside.
+
+    It is the probability that an example from outside has a higher score than one from inside, a
+    tie counting half: ½ where the score tells nothing, 1 where it tells all. Such scores are the
+    entropy, the mutual information, or the spread. Needs scikit-learn, which computes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> auroc(np.array([0.1, 0.4]), np.array([0.4, 0.9]))
+    0.875
+    """
+    inside = score_checks.floats("inside", inside, ("B",))
+    outside = score_checks.floats("outside", outside, ("C",))
+    is_outside = np.repeat([False, True], [len(inside), len(outside)])
+    roc_auc_score = optional("sklearn.metrics", "scores").roc_auc_score
+    return float(roc_auc_score(is_outside, np.concatenate([inside, outside])))

@@ -102,3 +102,9 @@ def chapter(request):
 def root():
     """The folder of the repository."""
     return ROOT
+
+
+@pytest.fixture(autouse=True)
+def no_book(monkeypatch):
+    """No test knows of a book that is being built, unless it says so."""
+    monkeypatch.delenv("ENSEDU_BOOK", raising=False)

@@ -93,7 +93,7 @@ def is_figure(cell):
     return ast.unparse(called).rpartition(".")[2] in ("method_table", "table") or any(
         output.get("data", {})
         .get("text/plain", "")
-        .startswith(("Explorer(", "Live(", "DrawDigit("))
+        .startswith(("Explorer(", "Live(", "DrawDigit(", "XRay("))
         for output in cell.outputs
     )
 

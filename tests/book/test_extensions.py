@@ -1,4 +1,4 @@
-"""What the book's own extensions of Sphinx make of a page: boxes, folds, buttons, minutes."""
+"""What the book's own extensions of Sphinx make of a page: boxes, folds, buttons, tables."""
 
 import ast
 import re
@@ -8,16 +8,22 @@ import sys
 import pytest
 from bs4 import BeautifulSoup
 from docutils import nodes
+from docutils.core import publish_doctree
 from docutils.utils import new_document
+from PIL import Image
 from sphinx.errors import ConfigError, ExtensionError
 
-from book._ext import launch
+from book._ext import launch, palette, pictures
 from book._ext.checked import CLAIMS, module
 from book._ext.folds import FoldCells, first_line, fold, shows
+from book._ext.house import COLUMN, LINE, stack_tables
 from book._ext.reading import read
+from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import NOTEBOOKS, ROOT
+from tests.book.plot.looks import contrast
 from workshop.page.method_table import method_table
+from workshop.plot.style import DARK, PAGE
 
 CONF = f"""
 import sys
@@ -105,12 +111,6 @@ def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(built):
     for name, (_, words) in FAULTS.items():
         (said,) = (line for line in built[1] if f"{name}.md:3: " in line)
         assert words in said
-
-
-def test_other_admonitions_stay(built):
-    box = built[0]("lake").select_one("div.admonition.note")
-    assert [part.get_text() for part in box.select("p")] == ["A word", "Of warning."]
-    assert built[0]("lake").aside is None
 
 
 def test_a_page_with_claims_says_where_they_are_and_no_other_does(built):
@@ -222,15 +222,6 @@ def test_an_address_that_no_button_could_open(address):
         launch.theme_options(address, "")
 
 
-def test_binder_installs_what_the_book_pins():
-    lines = (ROOT / ".binder/requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert {"--constraint ../requirements/book.txt", ".[torch]", "./book"} < {*lines}
-    pins = (ROOT / "requirements/book.txt").read_text(encoding="utf-8")
-    for line in lines:
-        if re.match(r"[a-z]", line):
-            assert re.search(rf"^{line}==", pins, flags=re.MULTILINE), line
-
-
 FIGURE = (
     '<figure><div class="ensedu-explorer">no words</div><figcaption>One two</figcaption></figure>'
 )
@@ -269,10 +260,114 @@ def test_minutes_are_rounded_up(words, figures, code, minutes):
     assert read(html + "<pre>" + "x\n" * code + "</pre>").minutes == minutes
 
 
-def test_one_minute_is_one(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "book" / "_ext")  # as Sphinx finds what it imports
-    from book._ext.opening import TIME, tell_time
+WORDS = "as long as a cell gets before it wraps"
 
-    context = {"body": f"<p>{TIME} word</p>"}
-    tell_time(None, "page", "page.html", context, None)
-    assert BeautifulSoup(context["body"], "html.parser").span.get_text() == "1 minute"
+
+def table(*rows, head=True):
+    """Return the tree of a page with one table."""
+    options = "\n   :header-rows: 1" if head else ""
+    lines = [
+        f"   {'*' if not place else ' '} - {cell}" for row in rows for place, cell in enumerate(row)
+    ]
+    return publish_doctree(f".. list-table::{options}\n\n" + "\n".join(lines))
+
+
+def stacked(tree):
+    """Return the texts of all cells, and whether a phone stacks them."""
+    stack_tables(None, tree)
+    (found,) = tree.findall(nodes.table)
+    cells = [entry.astext() for entry in found.findall(nodes.entry)]
+    return cells, "ensedu-stacked" in found["classes"]
+
+
+def test_of_words_each_cell_begins_with_its_title():
+    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "32"], ["IVON", WORDS, ""])
+    cells, stacks = stacked(tree)
+    assert stacks
+    assert cells[3:] == ["SWAG", f"source {WORDS}", "passes 32", "IVON", f"source {WORDS}", ""]
+    labels = [
+        one.astext() for one in tree.findall(nodes.inline) if "ensedu-title" in one["classes"]
+    ]
+    assert labels == ["source", "passes", "source"]
+
+
+def test_what_is_missing_is_left_out():
+    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "–"])
+    stacked(tree)
+    found = [entry["classes"] for entry in tree.findall(nodes.entry)]
+    assert found == [[]] * 5 + [["ensedu-missing"]]
+
+
+def test_of_two_columns_the_second_needs_no_title():
+    cells, stacks = stacked(table(["you have", "take"], [WORDS, WORDS]))
+    assert stacks and cells[2:] == [WORDS, WORDS]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_what_fits_on_a_line_stays_a_table(more):
+    cells, stacks = stacked(table(["m", "n"], ["x" * (LINE - COLUMN + more), "y" * (COLUMN + 5)]))
+    assert stacks == bool(more)
+    assert cells[0] == "m"
+
+
+def test_a_table_without_a_head_stays_one():
+    assert not stacked(table([WORDS, WORDS], [WORDS, WORDS], head=False))[1]
+
+
+# The theme's ground under what folds out, in light and dark.
+GROUNDS = {"light": (PAGE, "#f3f4f5"), "dark": (DARK[PAGE], "#29313d")}
+
+
+def rules(sheet):
+    """Return the variables of each rule that sets some."""
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", sheet)
+    return [
+        (selector.strip(), dict(re.findall(r"--ensedu-([\w]+): ([^;]+);", body)))
+        for selector, body in rules
+    ]
+
+
+def themes():
+    (root, light), (dark_root, dark), *_ = rules(palette.style_sheet())
+    assert (root, dark_root) == (":root", 'html[data-theme="dark"]')
+    return {"light": light, "dark": dark}
+
+
+def test_both_themes_name_every_color_and_paper_is_light():
+    found = themes()
+    names = [*METHODS, "shared", "ink", "muted", "doubt"]
+    assert list(found["light"]) == list(found["dark"]) == names
+    assert all(DARK[found["light"][name]] == found["dark"][name] for name in names)
+    sheet = palette.style_sheet()
+    paper = rules(sheet[sheet.index("@media print {") + len("@media print {") :])
+    assert paper[0] == ("html[data-theme]", found["light"])
+
+
+@pytest.mark.parametrize("theme", GROUNDS)
+def test_words_can_be_read_and_colors_be_seen(theme):
+    for name, color in themes()[theme].items():
+        for ground in GROUNDS[theme]:
+            assert contrast(color, ground) >= (4.5 if name in ("ink", "muted") else 2.5), name
+        assert contrast(color, GROUNDS[theme][0]) >= 3, name
+
+
+def test_description_is_the_first_paragraph_of_the_text():
+    note = nodes.note("", nodes.paragraph("", "Not this."))
+    section = nodes.section("", nodes.title("", "Title"), note, nodes.paragraph("", "word " * 100))
+    words = pictures.describe(nodes.section("", section))
+    assert words.startswith("word word")
+    assert words.endswith(" …")
+    assert len(words) <= 200
+    assert pictures.describe(nodes.section()) == ""
+
+
+def test_tags_are_escaped():
+    tags = pictures.metatags({"og:title": 'a "b" <c>', "description": ""})
+    assert tags == '<meta property="og:title" content="a &quot;b&quot; &lt;c&gt;" />\n'
+
+
+def test_icon_survives_16_pixels():
+    icon = pictures.icon()
+    small = icon.resize((16, 16), Image.Resampling.BOX)
+    assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
+    assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing

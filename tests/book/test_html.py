@@ -71,13 +71,6 @@ def test_figures_have_a_number_a_caption_and_words(built):
     assert not article.select(".cell_output img:not(figure img):not(.ensedu-still img)")
 
 
-def test_one_title_and_no_doubled_ids(built):
-    _, soup = built
-    assert len(soup.find("article").find_all("h1")) == 1
-    ids = [tag["id"] for tag in soup.find_all(id=True)]
-    assert len(ids) == len(set(ids))
-
-
 def test_the_default_site_has_no_button(built):
     _, soup = built
     if soup.find(attrs={"class": "btn-source-repository-button"}):

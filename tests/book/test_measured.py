@@ -1,8 +1,5 @@
 """Measurements are found by name, and a row by its keys; tables of pages are those of the files."""
 
-import subprocess
-import sys
-
 import pytest
 
 from scripts.tables import on_page, speed, starts, whole
@@ -49,13 +46,6 @@ def test_one_row_is_found_by_its_keys():
 def test_what_does_not_exist_is_an_error(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
-
-
-def test_it_needs_the_standard_library_only():
-    others = "{'numpy', 'torch', 'jaxtyping'}"
-    code = f"import sys, workshop.measured; print({others} & sys.modules.keys())"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize(

@@ -90,19 +90,6 @@ def ran(tmp_path, monkeypatch):
     return run
 
 
-def test_a_page_opens_with_an_example_and_says_when_to_take_what():
-    for name, path in API.items():
-        text = path.read_text(encoding="utf-8")
-        title, start = text.removeprefix("# ").split("\n", 1)
-        head, example, rest = re.split(
-            r"^(```\w+\n.*?^```\n)", start, maxsplit=1, flags=re.M | re.S
-        )
-        # Before it at most a sentence, and after it words, before what docstrings say.
-        assert len(head.split()) < 25 and len(title.split()) < 6, name
-        assert len([line for line in example.splitlines() if line]) <= 18, name
-        assert len(rest.split("```{eval-rst}")[0].split()) > 30, name
-
-
 def test_every_page_of_the_api_runs():
     own = {n.removeprefix("test_page_") for n in globals() if n.startswith("test_page_")}
     assert own == {*API}
@@ -204,18 +191,6 @@ def test_page_training(training):
     assert weights[:2] == [3 / 150, 6 / 150]
     assert set(weights[49:]) == {1.0} == {training["beta"]}
     assert training["outputs"].shape == (25 * 4, 200, 2)
-
-
-def test_members_may_see_examples_of_their_own(training):
-    x, y = (training[name].expand(4, 60, 1) for name in ("x", "y"))
-    noise = training["net"].noise(torch.Generator().manual_seed(3), (60, 1))
-    one, own = (
-        training["elbo"](
-            training["net"], *batch, training["gaussian_nll"], num_examples=60, noise=noise
-        )
-        for batch in ((training["x"], training["y"]), (x, y))
-    )
-    torch.testing.assert_close(own, one)
 
 
 def test_a_loader_trains_the_same_network_to_an_end_near(training):

@@ -105,15 +105,6 @@ def test_no_letter_has_two_meanings(symbols):
     assert not {letter: where for letter, where in sections.items() if len(where) > 1}
 
 
-def test_within_a_section_a_letter_differs_by_its_index(symbols):
-    for section, found in symbols.items():
-        if section != MADE:
-            bare = [
-                symbol for symbol in found if len(letters(symbol)) == 1 and not {*"_^"} & {*symbol}
-            ]
-            assert len(bare) == len({letters(symbol)[0] for symbol in bare}), section
-
-
 def test_every_letter_is_explained(formulas, known):
     unknown = {
         letter: formula

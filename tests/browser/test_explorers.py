@@ -11,6 +11,8 @@ from scripts.browsing import DESK, PHONE, visit
 from scripts.browsing import pages as all_pages
 
 COMPARISON = "book/counting/comparison.html"
+BACKPROP = "book/learning/bayes-by-backprop.html"
+IMAGES = "book/learning/bayesian-cnn.html"
 CONTEST = "book/learning/shootout.html"
 EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
@@ -41,6 +43,13 @@ SEEN = """(root) => {
     shape: Math.abs(image.naturalWidth / image.naturalHeight - box.width / box.height),
     height: Math.round(root.getBoundingClientRect().height),
   };
+}"""
+
+
+FRAMED = '.ensedu-explorer[data-name="%s"] .ensedu-frame'
+IN_SIGHT = """(box) => {
+  const { top, bottom } = box.getBoundingClientRect();
+  return bottom > 100 && top < innerHeight - 100;
 }"""
 
 
@@ -153,9 +162,13 @@ def test_values_in_the_text_set_sliders(page, server):
             controls = explorer.locator(".ensedu-control").all()
             names = [control.get_attribute("data-name") for control in controls]
             for _ in range(2):  # the second time the address names the setting already
+                link.scroll_into_view_if_needed()
+                before = page.evaluate("scrollY")
                 link.click()
                 links += 1
-                assert explorer.evaluate("(root) => root.getBoundingClientRect().top") < 800
+                box = page.locator(".ensedu-dock:visible, " + FRAMED % name).first
+                page.wait_for_function(IN_SIGHT, arg=box.element_handle())
+                assert page.evaluate("scrollY") == before  # what is read stays where it is
                 check(page, explorer)
                 spoken = dict(zip(names, seen(page, explorer)["spoken"], strict=True))
                 assert dict(parse_qsl(state)).items() <= spoken.items()
@@ -227,6 +240,10 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server, scr
         visit(page, server + COMPARISON)
         move(page, explorer, 0, "End")
         check(page, explorer, "wide-dark")
+        page.wait_for_function(
+            "(image) => /-wide-light.svg$/.test(image.src) && image.src.startsWith('blob:')",
+            arg=explorer.locator(".ensedu-light img").element_handle(),
+        )
         page.emulate_media(media="print")
     assert explorer.locator(".ensedu-light img").is_visible()
     assert not explorer.locator(".ensedu-dark img, .ensedu-sliders").filter(visible=True).count()
@@ -237,7 +254,7 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server, scr
 def test_on_a_phone_the_switch_and_the_axis_of_a_tall_figure_stay_in_sight(open_page, server):
     page = open_page(viewport=PHONE)
     visit(page, server + CONTEST)
-    figure = page.locator("[data-tall]")
+    figure = named(page, "fig-contest")
     switch, axis = figure.locator(".ensedu-sliders"), figure.locator(".ensedu-axis")
     figure.evaluate("(one) => scrollBy(0, one.getBoundingClientRect().bottom - 400)")
     header, box, first = (
@@ -249,12 +266,63 @@ def test_on_a_phone_the_switch_and_the_axis_of_a_tall_figure_stay_in_sight(open_
     before = page.evaluate("scrollY")
     other = figure.locator("label").last.bounding_box()
     page.mouse.click(other["x"] + 20, other["y"] + 20)
-    page.wait_for_selector("[data-tall][data-shown='1']")
+    page.wait_for_selector("[data-name=fig-contest][data-shown='1']")
     assert page.evaluate("scrollY") == before
     assert (switch.bounding_box(), axis.bounding_box()) == (box, first)
     source = "(image) => image.currentSrc"
     shown = figure.locator(".ensedu-frame > picture:visible img")
     assert axis.locator("img:visible").evaluate(source) == shown.evaluate(source)
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewport):
+    page = open_page(viewport=viewport)
+    visit(page, server + BACKPROP)
+    figure, dock = named(page, "fig-bbb-ellipses"), page.locator(".ensedu-dock")
+    assert dock.is_hidden()
+    link = page.locator("a.ensedu-set")
+    link.scroll_into_view_if_needed()
+    dock.wait_for()
+    words = dock.locator("summary")
+    assert words.inner_text() == figure.locator("[role=status]").text_content()
+    link.click()
+    alts = data_of(figure)["alts"]
+    page.wait_for_function(
+        "([words, text]) => words.textContent === text", arg=[words.element_handle(), alts[0]]
+    )
+    assert dock.locator("img").is_visible()  # a strip unfolds
+    place, own = dock.bounding_box(), link.bounding_box()
+    assert own["x"] + own["width"] <= place["x"] or not (
+        place["y"] < own["y"] + own["height"] and own["y"] < place["y"] + place["height"]
+    )
+    dock.get_by_role("button").click()
+    assert dock.is_hidden()
+    figure.locator(".ensedu-frame").scroll_into_view_if_needed()
+    page.locator("h2", has_text="network do the same").scroll_into_view_if_needed()
+    page.mouse.wheel(0, 2000)
+    page.wait_for_timeout(200)
+    assert dock.is_hidden()  # another section
+
+
+def test_a_frame_crosses_over_into_the_next_and_leaves_nothing(page, server):
+    page.emulate_media(reduced_motion="no-preference")
+    visit(page, server + IMAGES)
+    explorer = named(page, "fig-cnn-images")
+    page.evaluate(
+        """() => new MutationObserver((all) => all.forEach(({ addedNodes: [one] }) => {
+          if (one?.className === "ensedu-before") window.crossed = 1 + (window.crossed ?? 0);
+        })).observe(document.body, { childList: true, subtree: true })"""
+    )
+    frame = explorer.locator(".ensedu-frame")
+    box, (choice, left, right, top, bottom) = (
+        frame.bounding_box(),
+        data_of(explorer)["pressed"][0][0],
+    )
+    frame.click(
+        position={"x": box["width"] * (left + right) / 2, "y": box["height"] * (top + bottom) / 2}
+    )
+    assert choice == "image=1" and check(page, explorer) == [0]  # an image that is pressed
+    page.wait_for_function("crossed === 1 && !document.querySelector('.ensedu-before')")
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["desk", "phone"])

@@ -100,16 +100,6 @@ def test_a_reader_steps_plays_pauses_resets_and_takes_another_seed(live):
     assert state(page)["seed"] == 3 and page.evaluate("arrays()") == before
 
 
-def test_a_run_rests_at_3000_and_the_readers_own_has_no_end(open_live):
-    page = open_live(motion="no-preference")
-    part = {"width": 2, "method": "single", "ensemble_size": 1, "points": [[0, 0], [1, 1]]}
-    page.evaluate("part => { begin(part) }", part)
-    page.evaluate("until(() => root().dataset.playing === 'false' && t.steps === 3000)")
-    press(page, "▶ Play")
-    page.evaluate("until(() => t.steps > 3200)")
-    press(page, "❚❚ Pause")
-
-
 def test_a_run_begins_on_the_screen_and_rests_off_it_and_a_pause_lasts(open_live):
     page = open_live(motion="no-preference")
     page.add_style_tag(content=".space { height: 3000px }")
@@ -495,55 +485,6 @@ def test_both_sides_of_a_comparison_learn_at_the_same_pace_each_as_if_alone(live
 
 
 # What is said.
-
-
-def test_the_sentence_follows_training_and_the_page_is_left_to_the_reader(open_live):
-    """Words change in their node and the Worker draws: else all of a page is styled anew."""
-    page = open_live()
-    page.evaluate("""() => {
-      const real = performance.now.bind(performance);
-      performance.now = () => 10 * real(); // the page's clock goes ten times as fast
-      begin({ width: 20, ensemble_size: 8 });
-      Object.assign(window, { told: [story()], pictures: 0, nodes: 0 });
-      const { clearRect } = CanvasRenderingContext2D.prototype;
-      CanvasRenderingContext2D.prototype.clearRect = function (...given) {
-        pictures += 1;
-        clearRect.apply(this, given);
-      };
-      const line = root().querySelector(".ensedu-t-story");
-      new MutationObserver(() => told.push([performance.now(), story(), line.ariaLive]))
-        .observe(line, { childList: true, characterData: true, subtree: true });
-      t.play(1e9);
-    }""")
-    page.wait_for_function("told.length >= 3")
-    page.evaluate("""() => new MutationObserver((all) => (nodes += all.length)).observe(
-      root().querySelector(".ensedu-t-bench"),
-      { childList: true, attributes: true, subtree: true })""")
-    page.wait_for_function("told.length >= 6")
-    first, _, *told = page.evaluate("told")
-    assert first == "Nothing is learned yet."
-    times, words, live = zip(*told, strict=True)
-    assert (np.diff(times) > 900).all() and {*live} == {"off"}
-    assert all(each.startswith("The inner band is ±") for each in words)
-    assert page.evaluate("pictures") == 0 and page.evaluate("nodes") <= 1
-    page.evaluate("t.pause()")  # read aloud at a pause alone
-    page.wait_for_function("root().querySelector('.ensedu-t-story').ariaLive === 'polite'")
-
-
-def test_pictures_follow_the_width_and_the_theme(live):
-    page = live()
-    ground = """(width) => {
-      const canvas = root().querySelector("canvas");
-      const pen = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
-      pen.drawImage(canvas, 0, 0);
-      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
-      return canvas.width === Math.round(canvas.getBoundingClientRect().width) && data.join();
-    }"""
-    light = page.wait_for_function(ground).json_value()
-    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
-    page.wait_for_function(f"(light) => ({ground})() !== light", arg=light)
-    page.set_viewport_size(PHONE)
-    page.wait_for_function(ground)
 
 
 # Experiments.

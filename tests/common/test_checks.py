@@ -10,7 +10,7 @@ import torch
 
 from ensedu.common import checks
 from ensedu.common.arrays import MOST, check_array, check_finite, check_float64
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 
 pytestmark = pytest.mark.bad_input
 

@@ -1,5 +1,6 @@
-"""What both training loops share: the weight of the KL, and which epoch is the best."""
+"""Settings that both backends train by, and checks that their layers share."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 import ensedu.torch as et
+from ensedu.common import layer_checks
 from ensedu.common.training import KLWeight, minibatch_kl_weights, number_of_steps
 
 B, M = 6, 3
@@ -57,3 +59,30 @@ def test_only_epochs_with_the_whole_kl_are_best():
     assert all(map(torch.equal, net.state_dict().values(), third.state_dict().values()))
     with pytest.raises(ValueError, match="anneal must be at most the 2 epochs with patience"):
         et.fit(rank1_network(), x, y, told, epochs=2, **settings)
+
+
+@pytest.mark.parametrize("members", [None, 3])
+@pytest.mark.parametrize("example", [(5,), (2, "H", "W")])
+def test_batches_are_those_that_are_listed(members, example):
+    """Of sizes 2, 3 and 5 on each axis, with one axis too few and two too many."""
+    axes = [tuple([1, 2, 3, 5] if isinstance(size, str) else [size]) for size in example]
+    leading = {
+        None: [[], [(1, 2, 3, 5)]],
+        3: [[], [(3,)], [(1, 2, 3, 5), (3,)]],
+    }[members]
+    accepted = {
+        shape for front in leading for shape in itertools.product(*front, (1, 2, 3, 5), *axes)
+    }
+    for length in range(len(example) + 4):
+        for shape in itertools.product((1, 2, 3, 5), repeat=length):
+            if shape in accepted:
+                layer_checks.check_batch("Layer", shape, example, members)
+            else:
+                with pytest.raises(ValueError, match="Layer: input x has shape"):
+                    layer_checks.check_batch("Layer", shape, example, members)
+
+
+def test_noise_of_a_network_goes_to_its_layers():
+    noise = {"2.r": 1, "0.r": 2, "2.s": 3}
+    found = layer_checks.noise_by_layer(noise, ("0", "1", "2"))
+    assert found == {"0": {"r": 2}, "1": {}, "2": {"r": 1, "s": 3}}

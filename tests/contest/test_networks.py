@@ -1,16 +1,23 @@
-"""Networks of the contest: sizes, schedules, and forecasts that repeat."""
+"""What a contestant trains: its epochs, networks, SWAG's Gaussian, scikit-learn's own models."""
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
 from torch import nn
+from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
-from ensedu.contest import networks
-from ensedu.contest.contestants import CONTESTANTS, HALVES
+from ensedu.contest import networks, swag
+from ensedu.contest.contestants import CONTESTANTS, HALVES, LONGER
+from ensedu.contest.jobs import LENGTHS
 from ensedu.torch import predict
 from ensedu.torch.models import lenet5
 from tests.contest import small
@@ -107,3 +114,113 @@ def test_dropout_draws_a_mask_an_example_in_training_and_a_pass_in_prediction(mo
     mean = found(x).mean
     np.testing.assert_allclose(mean, np.repeat(mean[:, :1], 11, axis=1), atol=1e-5)
     assert np.ptp(mean, axis=0).min() > 0.01
+
+
+TASK = small.task()
+JOB = small.job(TASK, CONTESTANTS["single"])
+
+
+@given(st.integers(1, 1000))
+def test_lengths_are_parts_of_the_epochs_and_rise_to_all_of_them(epochs):
+    found = replace(CONTESTANTS["single"], epochs=lambda _: epochs).lengths(TASK)
+    assert found == sorted(set(found)) and found[0] >= 1 and found[-1] == epochs
+    wanted = [part * epochs for part in LENGTHS]
+    assert all(min(abs(one - own) for own in found) <= 0.5 or one < 0.5 for one in wanted)
+
+
+def test_lengths_of_some():
+    def lengths(name, epochs):
+        return replace(CONTESTANTS[name], epochs=lambda _: epochs).lengths(TASK)
+
+    assert lengths("single", 100) == [12, 35, 100]
+    assert lengths("single", 8) == [1, 3, 8]
+    assert lengths("single", 1) == [1]
+    assert lengths("long", 100) == [12, 35, 100, 100 * LONGER]
+
+
+def test_a_training_has_the_method_and_the_epochs_of_its_contestant():
+    job = small.job(TASK, CONTESTANTS["long"])
+    assert (job.method, job.scale, job.epochs) == ("single", 1.0, TASK.epochs)
+
+
+def test_few_rows_to_fit_on_are_one_batch():
+    job = small.job(small.task(batch_size=97), CONTESTANTS["single"], epochs=3)
+    rows = len(job.given.fit[0])
+    assert rows < 97 and (job.batch_size, job.steps) == (rows, 3)
+    assert CONTESTANTS["swag"].train(job)(job.given.test[0]).mean.shape[0] == 32
+    assert (JOB.batch_size, JOB.steps) == (17, JOB.epochs * -(-rows // 17))
+
+
+def test_draws_have_the_mean_and_covariance_of_the_paper():
+    """Half of the diagonal of what was seen, and half of its sample covariance."""
+    seen = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(1)
+    drawn = torch.stack([swag.draw_weights(seen, generator) for _ in range(4_000)])
+    expected = 0.5 * torch.diag(seen.var(0, correction=0)) + 0.5 * torch.cov(seen.T)
+    assert torch.allclose(drawn.mean(0), seen.mean(0), atol=0.06)
+    assert torch.allclose(torch.cov(drawn.T), expected, atol=0.1)
+
+
+def test_of_one_look_it_is_the_network():
+    seen = torch.arange(7.0)[None]
+    assert torch.equal(swag.draw_weights(seen, torch.Generator()), seen[0])
+
+
+def test_it_looks_at_the_last_third_of_the_steps_of_one_network(monkeypatch):
+    monkeypatch.setattr(swag, "SNAPSHOTS", 4)
+    job = small.job(small.task(steps=36), CONTESTANTS["swag"])
+    assert job.epochs * 4 == 36 and swag.steps_to_see(job) == {24, 28, 32, 36}
+    found = swag.train_swag(job)
+    single = networks.train_network(small.job(job.task, CONTESTANTS["single"]))
+    assert torch.equal(found.seen[-1], parameters_to_vector(single.net.parameters()))
+    assert len(found.seen) == 4 and found.kept == 6 * len(found.seen[0])
+    assert all(not torch.equal(a, b) for a, b in pairwise(found.seen))
+
+
+def test_a_forecast_repeats_and_leaves_the_network_as_it_is():
+    job = small.job(small.task(classes=True, steps=20), CONTESTANTS["swag"])
+    found = swag.train_swag(job)
+    before = parameters_to_vector(found.net.parameters()).detach().clone()
+    one, other = (found(job.given.test[0]).logits for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    assert len(one) == 32 and np.ptp(one, axis=0).max() > 0
+    assert torch.equal(parameters_to_vector(found.net.parameters()), before)
+
+
+def model(name, job):
+    """The same model, asked for by hand."""
+    if name == "linear":
+        weight = job.setting["penalty"]
+        return LogisticRegression(C=1 / weight, max_iter=300) if job.task.classes else Ridge(weight)
+    kind = HistGradientBoostingClassifier if job.task.classes else HistGradientBoostingRegressor
+    return kind(
+        learning_rate=job.setting["lr"], l2_regularization=job.setting["l2"], max_iter=job.epochs,
+        early_stopping=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("name", ["boosting", "linear"])
+def test_it_is_the_model_of_scikit_learn(name, classes):
+    row = CONTESTANTS[name]
+    job = small.job(small.task(classes=classes), row, 2, epochs=7 if name == "boosting" else None)
+    found = row.train(job)(job.given.test[0])
+    x, y = job.given.fit
+    own = model(name, job).fit(x, y.ravel())
+    if classes:
+        np.testing.assert_allclose(found.averaged, own.predict_proba(job.given.test[0]), atol=1e-5)
+        return
+    np.testing.assert_allclose(found.mean[0, :, 0], own.predict(job.given.test[0]), rtol=1e-9)
+    known, selected = own.predict(job.given.select[0]), job.given.select[1][:, 0]
+    assert found.variance == pytest.approx(((known - selected) ** 2).mean())
+
+
+def test_a_class_that_no_row_to_fit_on_has_is_possible():
+    row = CONTESTANTS["linear"]
+    task = small.task(classes=True)
+    job = small.job(task, row)
+    x, y = job.given.fit
+    y[y == 3] = 2
+    p = row.train(job)(x).averaged
+    assert p.shape == (len(x), small.k)
+    assert 0 < p[:, 3].max() < 2e-6

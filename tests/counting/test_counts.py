@@ -13,7 +13,7 @@ import ensedu.torch as et
 from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, functions_by_method, size_option
-from ensedu.torch.layer_classes import layer_class
+from ensedu.torch.network import layer_class
 
 # Layer by layer: 1→50, 50→50, 50→1, and the whole network, four members; roles of 50→50.
 FACTS = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.data.cells import read_cell
+from ensedu.data.cleaning import read_cell
 
 
 def read(cell, dayfirst=None):

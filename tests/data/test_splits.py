@@ -34,7 +34,9 @@ def test_a_split_parts_all_rows(rows, seed, test):
 def test_nine_tenths_are_there_to_train_on_and_each_seed_is_a_split_of_its_own():
     """As the benchmark of UCI sets rounds; 45 rows are halves, which it rounds up."""
     for rows, train in ((506, 455), (1030, 927), (768, 691), (308, 277), (45, 41), (10, 9)):
-        assert len(table(rows).split(0).train) == train
+        data = table(rows)
+        assert len(data.split(0).train) == len(Split.at_random(data.x, data.y, 0).train) == train
+    assert len(table(506).split(0).validation(0).test) == 455 - 410
     assert len({tuple(table(200).split(seed).test) for seed in range(20)}) == 20
 
 

@@ -1,4 +1,4 @@
-"""Conformal intervals and sets against MAPIE, from the same predictions (`make test-peers`).
+"""Conformal intervals and sets against MAPIE, from the same predictions (`make test-others`).
 
 Ends of intervals are equal but for rounding, sets of classes are the same. No two scores are equal,
 and MAPIE draws for the scores of classes in any case, for sets where they are randomized.
@@ -16,7 +16,7 @@ from ensedu import uncertainty as un
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     classification, regression, bounds = (
-        pytest.importorskip(f"mapie.{part}", reason="mapie is absent: run `make test-peers`")
+        pytest.importorskip(f"mapie.{part}", reason="mapie is absent: run `make test-others`")
         for part in ("classification", "regression", "conformity_scores.bounds.std_normalised")
     )
 

@@ -12,7 +12,7 @@ from ensedu.contest import ivon, rounds
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 
-package = pytest.importorskip("ivon", reason="ivon-opt is absent: run `make test-peers`")
+package = pytest.importorskip("ivon", reason="ivon-opt is absent: run `make test-others`")
 
 ROW = CONTESTANTS["ivon"]
 #: A rate that takes the weights out of the floats in one step.

@@ -13,7 +13,7 @@ from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.networks import training_data
 from tests.contest import small
 
-pytest.importorskip("laplace", reason="laplace-torch is absent: run `make test-peers`")
+pytest.importorskip("laplace", reason="laplace-torch is absent: run `make test-others`")
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what it imports
 

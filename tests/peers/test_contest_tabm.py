@@ -9,7 +9,7 @@ from ensedu.contest import tabm
 from ensedu.contest.contestants import TABULAR
 from tests.contest import small
 
-package = pytest.importorskip("tabm", reason="tabm is absent: run `make test-peers`")
+package = pytest.importorskip("tabm", reason="tabm is absent: run `make test-others`")
 
 ROW = TABULAR["tabm"]
 WIDTHS = (11, 11)

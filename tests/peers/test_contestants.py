@@ -10,7 +10,7 @@ from workshop import measured
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
     pytest.importorskip(package if package != "torch_uncertainty" else "einops",
-                        reason=f"{package} is absent: run `make test-peers`")  # fmt: skip
+                        reason=f"{package} is absent: run `make test-others`")  # fmt: skip
 
 M, B, m, n = 3, 7, 5, 11
 # The parts of a BatchEnsemble's layer, as each package names and stores them.

@@ -1,4 +1,4 @@
-"""The page "Training" in Lightning and in skorch (`make test-peers`)."""
+"""The page "Training" in Lightning and in skorch (`make test-others`)."""
 
 import re
 import warnings
@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, RandomSampler
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     lightning = pytest.importorskip(
-        "pytorch_lightning", reason="pytorch-lightning is absent: run `make test-peers`"
+        "pytorch_lightning", reason="pytorch-lightning is absent: run `make test-others`"
     )
 
 # Lightning and what it imports warn of themselves, and advise other settings.
@@ -23,7 +23,7 @@ BLOCKS = re.findall(
 )
 
 
-pytest.importorskip("skorch", reason="skorch is absent: run `make test-peers`")
+pytest.importorskip("skorch", reason="skorch is absent: run `make test-others`")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every layer and network as an ONNX graph, run by onnxruntime (`make test-peers`)."""
+"""Every layer and network as an ONNX graph, run by onnxruntime (`make test-others`)."""
 
 import importlib
 import re
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-pytest.importorskip("onnxscript", reason="onnxscript is absent: run `make test-peers`")
-runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is absent: run `make test-peers`")
+pytest.importorskip("onnxscript", reason="onnxscript is absent: run `make test-others`")
+runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is absent: run `make test-others`")
 
 compilers = importlib.import_module("tests.torch.test_compilers")
 

@@ -1,4 +1,4 @@
-"""ensedu against layers that others wrote: tabm and bayesian-torch (`make test-peers`)."""
+"""ensedu against layers that others wrote: tabm and bayesian-torch (`make test-others`)."""
 
 import pytest
 import torch
@@ -11,9 +11,9 @@ from ensedu.counting import Count
 from ensedu.methods import size_option
 from ensedu.priors import Normal
 
-tabm = pytest.importorskip("tabm", reason="tabm is absent: run `make test-peers`")
+tabm = pytest.importorskip("tabm", reason="tabm is absent: run `make test-others`")
 bayesian = pytest.importorskip(
-    "bayesian_torch.layers", reason="bayesian-torch is absent: run `make test-peers`"
+    "bayesian_torch.layers", reason="bayesian-torch is absent: run `make test-others`"
 )
 
 # Distinct primes, so that no swapped axis goes unseen.

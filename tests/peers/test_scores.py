@@ -1,5 +1,5 @@
 """Scores against packages that others wrote: torchmetrics, scoringrules and uncertainty-toolbox
-(`make test-peers`)."""
+(`make test-others`)."""
 
 import warnings
 
@@ -14,7 +14,7 @@ from ensedu import uncertainty as un
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torchmetrics, scoringrules, toolbox = (
-        pytest.importorskip(package, reason=f"{package} is absent: run `make test-peers`")
+        pytest.importorskip(package, reason=f"{package} is absent: run `make test-others`")
         for package in ("torchmetrics", "scoringrules", "uncertainty_toolbox")
     )
 classification = torchmetrics.functional.classification

@@ -1,6 +1,6 @@
 """Limits of embedded ensembles, against neural-tangents in an environment of its own.
 
-`make test-tangents` runs it: neural-tangents needs an older JAX, NumPy and SciPy than the book.
+`make test-others` runs it: neural-tangents needs an older JAX, NumPy and SciPy than the book.
 """
 
 import warnings

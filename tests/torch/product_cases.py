@@ -2,17 +2,17 @@
 
 import torch
 
-from ensedu.torch import product_backward, product_forms, stacked_product
+from ensedu.torch import products
 from tests.backends import B, M, m, n
 
 K = 2
 FORMS = {
-    "scale": product_forms.scale,
-    "scale again": product_backward.MemorySavingScale.apply,
-    "fold": product_forms.fold,
-    "fold again": product_backward.MemorySavingFold.apply,
-    "each by hand": lambda x, weight, r, s, bias: stacked_product.StackedProduct.apply(
-        x.expand(len(r), *x.shape[-2:]), product_forms.modulated_weights(weight, r, s), bias
+    "scale": products.scale,
+    "scale again": products.MemorySavingScale.apply,
+    "fold": products.fold,
+    "fold again": products.MemorySavingFold.apply,
+    "each by hand": lambda x, weight, r, s, bias: products.StackedProduct.apply(
+        x.expand(len(r), *x.shape[-2:]), products.modulated_weights(weight, r, s), bias
     ),
 }
 

@@ -22,7 +22,7 @@ from torch.func import functional_call, grad, jvp, vmap
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.methods import METHODS, size_option
-from ensedu.torch import products, stacked_product
+from ensedu.torch import products
 
 M, S, m, n = 3, 2, 5, 7
 IMAGE = (m, 6, 5)
@@ -416,7 +416,7 @@ def test_exported_without_noise_draws_at_each_call(name):
 @pytest.mark.parametrize("name", CASES)
 def test_transformed_by_torch_func(monkeypatch, name, B, many_columns):
     """For few columns, as all here, and with the form for many."""
-    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
+    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     torch.manual_seed(0)
     case = CASES[name]
     net = case.make()

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ensedu.torch as et
-from ensedu.torch import product_backward, product_forms, products, stacked_product
+from ensedu.torch import products
 from tests.backends import B, M, m, n
 from tests.torch.product_cases import gradients
 
@@ -24,11 +24,10 @@ def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
 def test_the_shapes_choose_the_form(monkeypatch, form, memory_saving):
     ran = []
     for name in ("scale", "fold"):
-        inner = getattr(product_forms, name)
-        for module in (products, product_backward):
-            monkeypatch.setattr(
-                module, name, lambda *v, name=name, inner=inner: ran.append(name) or inner(*v)
-            )
+        inner = getattr(products, name)
+        monkeypatch.setattr(
+            products, name, lambda *v, name=name, inner=inner: ran.append(name) or inner(*v)
+        )
     few = {"scale": 6, "fold": 7}[form]  # 2 m n / (m + n) = 6.875
     layer = et.BatchEnsembleLinear(m, n, M, memory_saving=memory_saving)
     layer(torch.zeros(M, few, m))
@@ -77,7 +76,7 @@ def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
 @pytest.mark.parametrize("folds", [False, True])
 def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, many_columns):
     torch.manual_seed(4)
-    monkeypatch.setattr(stacked_product, "MANY_COLUMNS", many_columns)
+    monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     layer = LAYERS[layer]().float()
     monkeypatch.setattr(products, "folds", lambda *a: folds)
     noise = [layer.noise()] if isinstance(layer, et.Rank1Linear) else []

@@ -4,15 +4,15 @@ import pytest
 import torch
 
 import ensedu.torch as et
-from ensedu.torch import stacked_product
+from ensedu.torch import products
 from tests.backends import B, M, m, n
 
 
 @pytest.mark.parametrize("columns", [64, 65])
 def test_a_weight_each_gets_its_gradient_as_it_is_stored(columns):
     x, weight = torch.randn(M, B, columns), torch.randn(M, n, columns, requires_grad=True)
-    (slope,) = torch.autograd.grad(stacked_product.stacked_product(x, weight, None).sum(), weight)
-    assert slope.is_contiguous() == (columns > stacked_product.MANY_COLUMNS)
+    (slope,) = torch.autograd.grad(products.stacked_product(x, weight, None).sum(), weight)
+    assert slope.is_contiguous() == (columns > products.MANY_COLUMNS)
 
 
 @pytest.mark.parametrize("kind", ["deep_ensemble", "fold"])

@@ -148,6 +148,12 @@ def test_sets_hold_their_promise(seed, rows, share, randomized):
         assert coverage == Fraction(math.ceil((rows + 1) * level), rows + 1)
 
 
+def test_a_class_without_probability_is_in_the_sets_of_a_network_that_was_sure_of_others():
+    p, rng = np.eye(k)[[0] * n], np.random.default_rng(0)
+    sets = un.ConformalSets.fit(p, np.arange(n) % 2, rng)  # half of the scores are 1
+    assert sets.sets(p, level=0.9, rng=rng).all()
+
+
 @RANDOMIZED
 @pytest.mark.parametrize("K", [1, 3])
 @given(seed=SEEDS, share=st.integers(51, 95))

@@ -1,7 +1,8 @@
 """Architectures of five libraries under each method: exact, or an error that says why not.
 
-`make zoo` runs all of them and writes the results and the table of it anew; with ``ZOO=quick``
-it runs a few and writes nothing. Either way it fails where a result is not the committed one.
+`make test-others` runs all of them and writes the results and the table of it anew; with
+``ZOO=quick`` it runs a few and writes nothing. Either way it fails where a result is not the
+committed one.
 """
 
 import os

@@ -68,6 +68,8 @@ LOCATIONS = {
     "digit-networks": "digit_networks.NETWORKS",
     "digit-splits": "digit_networks.EXPERIMENT",
     "false-words": "false_words.EXPERIMENT",
+    "one-table": "one_table.EXPERIMENT",
+    "homes": "homes.EXPERIMENT",
     "contest/concrete-predictions": "contest.PREDICTIONS",
 } | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
 

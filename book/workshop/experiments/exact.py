@@ -12,8 +12,9 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from ensedu.theory.conjugate import posterior
+from workshop.plot.moving import steps
 
-__all__ = ["CHOICES", "GRID", "Exact", "bumps", "exact", "line", "points"]
+__all__ = ["CENTERS", "CHOICES", "GRID", "Exact", "bumps", "every_point", "exact", "line", "points"]
 
 #: Where a curve is drawn; two of these x are -2.5, among the points, and 0.25, in the gap.
 GRID = np.linspace(-4.6, 4.6, 185)
@@ -33,14 +34,23 @@ def line(x: Float[Array, " B"]) -> Float[Array, "B 2"]:
 
 FEATURES = {"bumps": bumps, "line": line}
 #: What `exact` takes, for sliders.
-CHOICES = {"points": [4, 8, 16, 32, 64, 128, MOST], "noise": [0.1, 0.2, 0.4], "model": [*FEATURES]}
+CHOICES = {
+    "points": [4, 8, 16, 32, 64, 128, MOST], "noise": steps(0.05, 0.5, 0.005),
+    "model": [*FEATURES],
+}  # fmt: skip
+
+
+def every_point() -> Float[Array, "3 N"]:
+    """Return all `MOST` points: x, the curve there, and the luck of each, in units of the noise."""
+    rng = np.random.default_rng(0)
+    x = gap.sample(rng, MOST)[0][:, 0]
+    return np.stack([x, gap.truth(x), rng.standard_normal(MOST)])
 
 
 def points(number: int, noise: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     """Return the first of `MOST` points, x and y, the same x and the same luck for each noise."""
-    rng = np.random.default_rng(0)
-    x = gap.sample(rng, MOST)[0][:number, 0]
-    return x, gap.truth(x) + noise * rng.standard_normal(MOST)[:number]
+    x, curve, luck = every_point()[:, :number]
+    return x, curve + noise * luck
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.statistics import LEVEL
 from ensedu.uncertainty import holm
 from workshop.experiments.contest import reading

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.theory.ntk import EmbeddedEnsemble, Modulation, embedded, flow, tangent
+from workshop.plot.moving import steps
 from workshop.running.experiment import Experiment
 
 __all__ = [
@@ -51,8 +52,12 @@ TARGETS = np.array([0.3, -0.9, -1.3, 1.2, 1.5, -0.4])
 GRID = np.arange(-180.0, 181.0, 3.0)
 #: The training input whose pulls are shown, that at 30 degrees.
 AT = 3
-TIMES = (0, 1, 2, 4, 8, 16, 32, 64)
 LR = 0.1
+#: Whole steps, 1.04 times as far each.
+TIMES = (
+    *steps(0, 2.4, LR),
+    *sorted({4, 8, 16, 32, *(int(25 * 1.04**i) / 10 for i in range(82)), 64}),
+)
 #: Those of the table.
 WIDTHS = (16, 64, 256, 1024)
 X, ALL = circle(ANGLES), circle(GRID)
@@ -97,12 +102,14 @@ def trained(width: int) -> list[tuple[Array, Array, Array, Array]]:
     return found
 
 
-def watched() -> tuple[
-    Array, Array, int, Array, tuple[int, ...],
-    dict[int, list[tuple[Array, Array, Array, Array]]],
-]:  # fmt: skip
-    """Return the data, `AT`, `GRID`, `TIMES`, and a narrow and a wide network by width."""
-    return ANGLES, TARGETS, AT, GRID, TIMES, {width: trained(width) for width in (16, 256)}
+def watched() -> dict[str, Any]:
+    """Return what a figure of a narrow and a wide network is made of, while they train."""
+    widths = 16, 256
+    return {
+        "angles": ANGLES, "targets": TARGETS, "at": AT, "grid": GRID, "times": TIMES, "lr": LR,
+        "found": {width: trained(width) for width in widths},
+        "starts": {width: tuple(network(width).weights) for width in widths},
+    }  # fmt: skip
 
 
 def size(values: Array) -> float:

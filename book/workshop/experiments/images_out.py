@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ensedu import uncertainty
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, predict
 from ensedu.torch.seeding import seeded

@@ -1,169 +1,121 @@
-"""What the cheat sheet says of each method, and how its symbols are drawn."""
+"""The cheat sheet: what each method stores, to scale, with its formula and its counts."""
 
-import re
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from html import escape
 
-from ensedu import costs
+from ensedu import counting
 from ensedu.counting.text_table import Table
-from ensedu.methods import METHODS, layer_methods, role_sums, size_option
+from ensedu.methods import METHODS, role_sums, size_option
 from workshop.page.method_table import method_table
 
-NEEDS = {
-    "single": "Comes first, with a temperature.",
-    "deep_ensemble": "Memory for M networks, and M passes.",
-    "batch_ensemble": "Wide layers, and M passes; r, s from signs here.",
-    "rank1": "Wide layers, many passes; a prior near 1.",
-    "mean_field": "Memory for two, many passes; tune the KL.",
-    "mc_dropout": "Many passes; dropout as in training.",
-    "last_layer": "One pass: its body runs once.",
+#: The methods of Part I, and what each does with its parts.
+WORDS = {
+    "single": "one matrix",
+    "deep_ensemble": "M of everything",
+    "batch_ensemble": "r scales inputs, s outputs: Wᵢ = W ∘ rᵢ sᵢᵀ",
+    "rank1": "the same; r and s are random (hatched: σ)",
+    "mean_field": "every weight is random (hatched: σ)",
 }
-#: What a member's weights are made of: symbols, with how each is stored.
-MADE = {
-    "single": "W:shared",
-    "deep_ensemble": "Wᵢ:own",
-    "batch_ensemble": "W:shared ∘ rᵢ:own sᵢᵀ:own",
-    "rank1": "W:shared ∘ rᵢ:random sᵢᵀ:random",
-    "mean_field": "μ:shared + σ:random ∘ εᵢ:drawn",
-    "mc_dropout": "W:shared ∘ rᵢ:drawn 1ᵀ",
-    "last_layer": "W:shared , last Wᵢ:own",
-}
-#: Em that the table needs as a table: each row has two lines there.
-WIDE = 38.0
-
-
-def made(method: str) -> str:
-    """Return the symbols alone."""
-    return re.sub(r":\w+", "", MADE[method]).replace(" ,", ",")
-
-
-def drawn(method: str) -> str:
-    """Return the symbols in boxes: high as r, wide as s, or square."""
-    parts = []
-    for symbol, kind in re.findall(r"(\S+?)(?::(\w+))?(?: |$)", MADE[method]):
-        form = {"r": "high", "s": "wide"}.get(symbol[0], "square")
-        box = f' class="{kind} {form}"' if kind else ""
-        for index, low in {"ᵢ": "<sub>i</sub>", "ᵀ": "<sup>T</sup>"}.items():
-            symbol = symbol.replace(index, low)
-        parts.append(f"<i{box}><span>{symbol}</span></i>")
-    return f'<span class="made">{"".join(parts)}</span>'
+MEMBERS = 4
+#: Pixels of a number: a matrix has SIDE × SIDE of them, a vector SIDE; and between two arrays.
+UNIT, SIDE, AIR = 5, 9, 3
+#: Pixels from member to member.
+STEP = (SIDE + 3) * UNIT + 5 * AIR
 
 
 def formula(method: str) -> str:
     """Return the parameters of a layer m → n."""
-    words = " + ".join(role_sums(method).values()).replace(" · ", "")
-    return f"last layer {words}" if METHODS[method].body else words
+    return " + ".join(role_sums(method).values()).replace(" · ", "")
 
 
-def times(
-    method: str, sizes: Sequence[int], number: int, batch_size: int, *, backward: bool
-) -> float:
-    """Return the operations of a network of so many members, in multiples of one network's.
+def box(x: int, y: int, rows: int, columns: int, look: str) -> str:
+    """Return an array of so many numbers as a rectangle, hatched if it holds deviations."""
+    w, h = columns * UNIT, rows * UNIT
+    drawn = f'<rect class="{look}" x="{x}" y="{y}" width="{w}" height="{h}"/>'
+    if look != "deviations":
+        return drawn
+    lines = "".join(
+        f"M{x + max(0, c - h)} {y + min(c, h)}L{x + min(c, w)} {y + max(0, c - w)}"
+        for c in range(UNIT, w + h, UNIT)
+    )
+    return f'{drawn}<path class="deviations" d="{lines}"/>'
 
-    With `backward` of a step of training, which draws once; without, of a prediction.
-    """
-    return _operations(method, sizes, number, batch_size, backward) / _operations(
-        "single", sizes, number, batch_size, backward
+
+def arrays(method: str, at: int, *, shared: bool) -> str:
+    """Return what stands in one place: what is stored once, or what a member stores."""
+    row, thick = METHODS[method], UNIT + AIR
+    x, y = at + 2 * thick, 2 * thick
+    below = y + SIDE * UNIT + AIR
+    if shared:
+        parts = [] if method == "deep_ensemble" else [box(x, y, SIDE, SIDE, "shared")]
+        if not row.members:
+            parts.append(box(x, below, 1, SIDE, "bias"))
+        if row.spread and not row.members:
+            right = x + STEP
+            parts.append(box(right, y, SIDE, SIDE, "deviations"))
+            parts.append(box(right, below, 1, SIDE, "deviations"))
+        return "".join(parts)
+    parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "own")]
+    parts.append(box(x, below, 1, SIDE, "bias"))
+    vectors = ("own", "deviations") if row.spread else ("own",)
+    for i, look in enumerate(vectors if row.modulated else (), start=1):
+        parts.append(box(x - i * thick, y, SIDE, 1, look))
+        parts.append(box(x, y - i * thick, 1, SIDE, look))
+    return "".join(parts)
+
+
+def picture(method: str, members: int) -> str:
+    """Return what a layer stores, to scale: what is stored once at the left, then each member."""
+    own = range(members) if METHODS[method].members else ()
+    parts = [arrays(method, 0, shared=True)]
+    parts += [arrays(method, (1 + i) * STEP, shared=False) for i in own]
+    width, height = (1 + members) * STEP, (SIDE + 3) * UNIT + 4 * AIR
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{escape(WORDS[method])}">{"".join(parts)}</svg>'
     )
 
 
-def _operations(
-    method: str, sizes: Sequence[int], number: int, batch_size: int, backward: bool
-) -> int:
-    total = 0
-    layers = layer_methods(method, len(sizes) - 1)
-    for (m, n), kind in zip(pairwise(sizes), layers, strict=True):
-        size = size_option(kind, number)
-        if backward and "samples" in size:
-            size = {"samples": 1}
-        given: dict[str, Any] = {**size, "batch_size": batch_size, "backward": backward}
-        forms = [costs.layer(m, n, kind, **given, form=form) for form in costs.FORMS]
-        total += min(cost.flops for cost in forms)
-    return total
-
-
 class Sheet(Table):
-    """A table whose symbols stand in boxes; where it is wide, a row has two lines."""
-
-    def table_width(self) -> float:
-        """Return `WIDE`."""
-        return WIDE
+    """Its rows as blocks with a picture each."""
 
     def html(self) -> str:
         """Return it for the book's page."""
-        text = super().html()
-        for method in METHODS:
-            symbols = re.escape(made(method))
-            row = rf'(data-method="{method}">.*?)<(\w+)>{symbols}</\2>'
-            text, found = re.subn(row, rf"\1{drawn(method)}", text, flags=re.DOTALL)
-            if found != 1:
-                raise ValueError(f"rows must show {made(method)!r} once for {method!r}")
-        return f'<div class="ensedu-sheet">{text}{STYLE}</div>'
+        blocks = []
+        for row in self.rows:
+            words, text, layer, whole = (escape(cell.text) for cell in row.cells)
+            blocks.append(
+                f'<section data-method="{row.method}"><p><b>{escape(row.title)}</b> {words}</p>'
+                f"<div>{picture(row.method, MEMBERS)}<p>m → n: {text}<br>50 → 50: {layer}<br>"
+                f"{self.columns[3].title}: <strong>{whole}</strong></p></div></section>"
+            )
+        return f'<div class="ensedu-sheet">{"".join(blocks)}</div>{STYLE}'
 
 
-def sheet(rows: Mapping[str, Mapping[str, Any]]) -> Sheet:
-    """Return the table of these rows, each with the symbols of `made`; the last two are ratios."""
-    *_, train, predict = next(iter(rows.values()))
-    whole = method_table(rows, columns=dict.fromkeys((train, predict), "{:.2f} ×"))
-    return Sheet(**vars(whole))
+def sheet(sizes: list[int]) -> Sheet:
+    """Return the methods of Part I, with the counts of a layer 50 → 50 and of a network."""
+    rows = {}
+    for method, words in WORDS.items():
+        count = counting.mlp(sizes, method, **size_option(method, MEMBERS))
+        layer = counting.layer(50, 50, method, **size_option(method, MEMBERS))
+        rows[method] = {
+            "a member": words, "m → n": formula(method), "50 → 50": layer,
+            "-".join(map(str, sizes)): count,
+        }  # fmt: skip
+    return Sheet(**vars(method_table(rows)))
 
 
 STYLE = """<style>
 @page { size: A4; margin: 14mm 15mm 16mm }
-.made { align-items: center; display: inline-flex; gap: 0.2em }
-.made i { font-style: normal }
-.made :is(sub, sup) { font-size: 0.8em; line-height: 0 }
-.made [class] {
-  align-items: center; border: 2px solid; border-radius: 2px; display: flex;
-  justify-content: center; height: 1.9em; width: 2.2em;
-  print-color-adjust: exact;
-}
-.made .high { width: 1.7em }
-.made .wide { height: 1.5em }
-.made .shared { border-color: var(--ensedu-shared) }
-.made :is(.own, .random) { border-color: var(--ensedu-own) }
-.made .drawn { border: 0 }
-.made :is(.random, .drawn) {
-  background: repeating-linear-gradient(-45deg, transparent 0 3px,
-    color-mix(in srgb, var(--ensedu-own) 30%, transparent) 3px 4px);
-}
-.bd-article .ensedu-sheet tr > :is(th, td) { white-space: nowrap }
-.bd-article .ensedu-sheet tr > :nth-child(2) { white-space: normal }
-.bd-article .ensedu-sheet tbody th { font-weight: 600 }
-@container (min-width: 10em) {
-  .bd-article .ensedu-sheet .ensedu-table { display: block; width: 100% }
-  .ensedu-sheet :is(thead, tbody) { display: block }
-  .bd-article .ensedu-sheet tr {
-    border-bottom: 1px solid var(--pst-color-border); display: grid;
-    grid-template-columns: 13.1em minmax(0, 1fr) 4.6em 5.6em 5em 5.8em;
-    padding-block: 0.35em;
-  }
-  .bd-article .ensedu-sheet tr > :is(th, td):nth-child(n) {
-    border: 0; padding-block: 0.1em;
-  }
-  .ensedu-sheet tr > :nth-child(1) { grid-area: 1 / 1 }
-  .ensedu-sheet tr > :nth-child(2) { grid-area: 2 / 1 / 3 / 3 }
-  .ensedu-sheet tr > :nth-child(3) { grid-area: 1 / 2 }
-  .ensedu-sheet tr > :nth-child(4) {
-    color: var(--ensedu-muted); grid-area: 2 / 3 / 3 / 7; justify-self: end;
-  }
-  .ensedu-sheet tr > :nth-child(n + 5) { align-self: center }
-  .ensedu-sheet thead tr > :nth-child(2) {
-    clip-path: inset(50%); height: 1px; overflow: hidden; padding: 0;
-  }
-  .ensedu-sheet thead tr > :nth-child(3) { grid-area: 2 / 2 }
-  .bd-article .ensedu-sheet thead tr > :nth-child(4):nth-child(n) {
-    border-bottom: 1px solid; grid-area: 1 / 3 / 2 / 5; justify-self: stretch;
-    text-align: center;
-  }
-  .ensedu-sheet thead tr > :nth-child(n + 5) { grid-row: 2 }
-}
-@container (max-width: 10em) {
-  .bd-article .ensedu-sheet tbody tr { grid-template-columns: 1fr 1fr }
-  .bd-article .ensedu-sheet tbody td:nth-child(-n + 4) { grid-column: 1 / 3 }
-  .bd-article .ensedu-sheet tbody td:nth-child(2) { display: block }
-  .bd-article .ensedu-sheet tbody td:nth-child(2)::before { content: none }
+.ensedu-sheet section { border-top: 1px solid var(--pst-color-border); padding: 0.3rem 0 }
+.bd-article .ensedu-sheet p { margin: 0 }
+.ensedu-sheet p > b { color: var(--ensedu-own); font-size: 1.1em; margin-right: 0.4em }
+.ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
+.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact }
+.ensedu-sheet .shared { fill: var(--ensedu-shared) }
+.ensedu-sheet .own { fill: var(--ensedu-own) }
+.ensedu-sheet :is(.bias, .deviations) { fill: none; stroke: var(--ensedu-own) }
+.ensedu-sheet .computed {
+  fill: none; stroke: var(--pst-color-text-muted); stroke-dasharray: 2 2;
 }
 @media print {
   html[data-theme]:has(.ensedu-sheet) { font-size: 9.5pt }

@@ -3,14 +3,20 @@
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from math import ceil
 from typing import Any, Literal
 
 NUMBER = re.compile(r"[-−+]?[\d.,]+(e[-+]?\d+)?%?")
 # Letters that stand beside each other on a wide page, and the room around each name, in letters.
 LINE, AROUND = 60, 4
 MOST_BUTTONS = 7  # of numbers: more are slid
+# Pixels of a phone that is 360 wide: the room in its bar, a letter, a button's edges, the least
+# button, and what lies between two.
+ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
+LONGEST_NAME = 120  # pixels of what stands before its buttons, and wraps there
+MOST_TICKS = 40  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
-SAID = {"ensemble_size": "members", "beside": "compared with"}
+SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
@@ -56,7 +62,8 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
 
 def _slider(name: str, options: list[str], position: int, key: str) -> str:
     value, marks = escape(as_read(options[position])), f"{key}-{escape(name)}"
-    ticks = "".join(f'<option value="{i}"></option>' for i in range(len(options)))
+    marked = range(len(options) if len(options) <= MOST_TICKS else 0)
+    ticks = "".join(f'<option value="{i}"></option>' for i in marked)
     return (
         f'<label class="ensedu-control" data-name="{escape(name)}">'
         f"<span>{escape(words(name))}</span>"
@@ -71,16 +78,31 @@ def _slider(name: str, options: list[str], position: int, key: str) -> str:
 
 
 def _buttons(name: str, options: list[str], position: int, key: str) -> str:
+    columns = _columns(words(name), list(map(as_read, options)))
+    rows = f' style="--ensedu-columns: {columns}"' if columns else ""
     buttons = "".join(
         f'<label><input type="radio" name="{key}-{escape(name)}" value="{i}" autocomplete="off"'
         f"{' checked' if i == position else ''}><span>{escape(as_read(option))}</span></label>"
         for i, option in enumerate(options)
     )
     return (
-        f'<div class="ensedu-control" data-name="{escape(name)}" role="radiogroup" '
+        f'<div class="ensedu-control" data-name="{escape(name)}" role="radiogroup"{rows} '
         f'aria-label="{escape(words(name))}"><span>{escape(words(name))}</span>'
         f'<span class="ensedu-toggle">{buttons}</span></div>'
     )
+
+
+def _columns(name: str, options: list[str]) -> int:
+    """Return in how many columns a phone shows buttons below their name; 0: in a line beside it."""
+    wide = [EDGES + LETTER * len(option) for option in options]
+    line = sum(max(LEAST, button) + BETWEEN for button in wide)
+    if min(LONGEST_NAME, LETTER * len(name)) + line <= ROOM:
+        return 0
+    # Long names take up to three lines; rows are as full as each other.
+    lines = [max(len(option) / 3, *map(len, option.split())) for option in options]
+    widest = max(LEAST, EDGES + LETTER * max(lines)) + BETWEEN
+    rows = ceil(len(options) / max(1, int((ROOM + BETWEEN) / widest)))
+    return ceil(len(options) / rows)
 
 
 def _list(name: str, options: list[str], position: int, key: str) -> str:

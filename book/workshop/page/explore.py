@@ -14,7 +14,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import checks
-from workshop.page import figure_numbers, slider_checks, sources
+from workshop.page import computed, figure_numbers, slider_checks, sources
 from workshop.page.controls import as_read, controls, kind, setting, words
 from workshop.page.frames import (
     BOOK,
@@ -24,9 +24,11 @@ from workshop.page.frames import (
     embedded,
     kept,
     pointed,
+    pressed,
     ranges,
 )
 from workshop.page.said import said
+from workshop.plot.moving import Computed
 from workshop.plot.style import Look, look, png
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ __all__ = ["Drawn", "Explorer", "explore"]
 
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
+MOST_LISTED = 40  # values of a slider
 TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
 
 
@@ -59,6 +62,7 @@ def explore(
     start: Mapping[str, Any] | None = None,
     linked: "Explorer | None" = None,
     rescale: str = "",
+    stays: bool = False,
     table: str | Sequence[str] = (),
     **sliders: Sequence[Any] | np.ndarray,
 ) -> "Explorer":
@@ -85,6 +89,8 @@ def explore(
         Another explorer, with a name, of the same page: sliders that both have move together.
     rescale
         Why axes or color ranges change with the sliders. Without a reason they must not.
+    stays
+        Whether a small copy stays in sight while the rest of its section is read.
     table
         The measured table that the rows come from, one of `workshop.measured.names()`, or
         several. The fold below the figure links it and its experiment, and says the command that
@@ -94,7 +100,7 @@ def explore(
         takes, such as ``width=[5, 50, 500]``. Underscores of the name become spaces. Up to seven
         numbers, and names such as ``data=["digits", "concrete", "diamonds"]``, are buttons where
         they fit one line; more numbers are slid, longer names a list. At most 150 frames: a page
-        holds them all.
+        holds them all. A `Computed` may have any number of values: a page computes its frames.
 
     Raises
     ------
@@ -114,6 +120,7 @@ def explore(
     ...         width=[3, 50], hidden_layers=[1, 2, 4])
     Explorer(width=3 of [3, 50], hidden_layers=1 of [1, 2, 4])
     """
+    formula = draw if isinstance(draw, Computed) else None
     if isinstance(draw, Drawn) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
         draw = draw.draw
@@ -122,6 +129,7 @@ def explore(
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.given(text)}")
+    checks.boolean("stays", stays)
     slider_checks.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(
@@ -130,7 +138,7 @@ def explore(
         )
     choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
     frames = prod(map(len, choices.values()))
-    if frames > MOST_FRAMES:
+    if frames > MOST_FRAMES and formula is None:
         sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
     slider_checks.check_names("draw", draw, choices)
@@ -140,7 +148,7 @@ def explore(
         _check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        tables=sources.checked_tables(table),
+        stays=stays, tables=sources.checked_tables(table), formula=formula,
     )  # fmt: skip
 
 
@@ -162,8 +170,10 @@ class Explorer:
         caption: str,
         name: str,
         rescale: str,
+        stays: bool,
         linked: "Explorer | None",
         tables: tuple[str, ...],
+        formula: Computed | None = None,
     ) -> None:
         self._draw, self._alt = draw, alt
         self._frames: dict[tuple[Any, ...], bytes] = {}
@@ -175,12 +185,15 @@ class Explorer:
         if linked is not None:
             self._group.append(self)
         self.values, self.choices = values, choices
-        self.caption, self.name, self.rescale = caption, name, rescale
+        self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
         self._sources = tables, sources.code_of_draw(draw)
+        self._formula = formula
         # The numbers of each frame, in the order of `slider_checks.states`.
         self._numbers: list[list[figure_numbers.Series]] = []
         # What the rows of each frame say where a reader points at them, wide and narrow.
         self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
+        # What a reader may press, of the first frame, wide and narrow.
+        self._pressed: dict[bool, list[tuple[Any, ...]]] = {}
         # What stays in sight of narrow frames.
         self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
@@ -192,7 +205,10 @@ class Explorer:
             self._frame(values)
 
     def __repr__(self) -> str:
-        sliders = (f"{name}={self.values[name]!r} of {self.choices[name]}" for name in self.choices)
+        sliders = (
+            f"{name}={self.values[name]!r} of {_listed(options)}"
+            for name, options in self.choices.items()
+        )
         return f"Explorer({', '.join(sliders)})"
 
     @property
@@ -280,6 +296,7 @@ class Explorer:
             self._numbers.append(figure_numbers.numbers(figure))
         if not look().dark:
             self._pointed.setdefault(look().narrow, []).append(pointed(figure))
+            self._pressed.setdefault(look().narrow, pressed(figure))
         if look() == Look(narrow=True):
             self._kept.append(kept(figure))
         return figure
@@ -303,20 +320,29 @@ class Explorer:
 
     def _html(self, folder: Path) -> str:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
-        states = slider_checks.states(self.choices)
+        # A page computes all but the first setting of a formula.
+        states = slider_checks.states(self.choices) if self._formula is None else [self.values]
         self._numbers.clear()
         self._pointed.clear()
         self._kept.clear()
-        frames = Frames([partial(self._readable, state) for state in states], folder)
-        frames.check_weight(2 * len(self.choices))
-        pictures = frames.pictures(states.index(self.values), self.alt())
+        draws = [partial(self._readable, state) for state in states]
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
+        data += " data-stays" * (self.stays and bool(self.choices))
+        if self._formula is not None:
+            whole = Frames(draws, folder, states.index(self.values))
+            draw = partial(self._figure, self.values)
+            form = computed.html(self._formula, self.values, self.choices, whole, draw, folder)
+            below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
+            return f'<div class="ensedu-explorer"{data}>{form}{below}</div>'
+        frames = Frames(draws, folder, states.index(self.values))
+        if self.choices:
+            frames.check_weight()
+        pictures = frames.pictures(self.alt())
         below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
-        # Of what is taller than a phone's screen the axis stays in sight, and the only switch.
+        # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
-        tall = tall and len(self.choices) <= 1
-        axis = self._axis(frames.pictures(states.index(self.values), "")) if tall else ""
+        axis = self._axis(frames.pictures("")) if tall else ""
         if not self.choices:
             frame = _framed(pictures + axis, frames.room() if axis else "")
             return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
@@ -331,7 +357,8 @@ class Explorer:
                 [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
                 for both in zip(self._pointed[False], self._pointed[True], strict=True)
             ]
-        data += " data-tall" * tall
+        if self._pressed[False]:
+            moved["pressed"] = [self._pressed[narrow] for narrow in (False, True)]
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
@@ -371,6 +398,12 @@ class Explorer:
             return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
+
+
+def _listed(options: list[Any]) -> str:
+    if len(options) <= MOST_LISTED:
+        return f"{options}"
+    return f"[{options[0]!r}, {options[1]!r}, …, {options[-1]!r}]"
 
 
 def _framed(pictures: str, room: str = "") -> str:

@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from ensedu.counting.text_table import BOOK as BOOK
-from workshop.plot.panels import KEPT, POINTED
+from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.renderings import Rendering, color_mapped, renderings
 from workshop.plot.style import LOOKS, Look, png
 
@@ -35,34 +35,34 @@ Draw = Callable[[], matplotlib.figure.Figure]
 
 
 class Frames:
-    """The frames of one figure, drawn into a folder; the first of them where none moves it.
+    """The frames of one figure, drawn into a folder.
 
-    Several also stand together in a script a look, in which what they share stands once.
+    The one that is shown first is a file a look. Several stand together in a script a look, in
+    which what they share stands once: it is fetched when a reader begins to move the figure.
     """
 
-    def __init__(self, draws: Sequence[Draw], folder: Path) -> None:
+    def __init__(self, draws: Sequence[Draw], folder: Path, first: int = 0) -> None:
         self.drawn = [renderings(draw) for draw in draws]
         content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)
         self.key = hashlib.sha256(content.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
-        for index, drawn in enumerate(self.drawn):
-            for look, rendering in drawn.items():
-                (folder / self.file(index, look)).write_text(rendering.svg, encoding="utf-8")
+        self.first = first
+        for look, rendering in self.drawn[first].items():
+            (folder / self.file(look)).write_text(rendering.svg, encoding="utf-8")
         if len(self.drawn) > 1:
             for look in LOOKS:
                 text = packed([drawn[look].svg for drawn in self.drawn], f"{self.key}-{look.name}")
                 (folder / f"{self.key}-{look.name}.js").write_text(text, encoding="utf-8")
 
-    def file(self, index: int, look: Look) -> str:
-        """Return the name of a frame's file, which its content decides."""
-        return f"{self.key}-{index}-{look.name}.svg"
+    def file(self, look: Look) -> str:
+        """Return the name of the first frame's file, which their content decides."""
+        return f"{self.key}-{self.first}-{look.name}.svg"
 
-    def check_weight(self, neighbors: int) -> None:
-        """Raise ``ValueError`` if a reader fetches too much: `neighbors` frames, then all."""
+    def check_weight(self) -> None:
+        """Raise ``ValueError`` if a reader who moves the figure fetches too much."""
         for look in LOOKS:
             frames = [drawn[look].svg for drawn in self.drawn]
-            near = sorted(map(_kilobytes, frames), reverse=True)[:neighbors]
-            weight = sum(near) + _kilobytes(packed(frames, self.key))
+            weight = _kilobytes(packed(frames, self.key))
             if weight > MOST_KB:
                 raise ValueError(
                     f"draw must give frames of {MOST_KB} kB or less together, in the {look.name} "
@@ -84,26 +84,26 @@ class Frames:
         }
         return "; ".join(f"--ensedu-{name}: {r.width} / {r.height}" for name, r in tallest.items())
 
-    def pictures(self, index: int, alt: str) -> str:
-        """Return one frame as HTML: a picture a theme, each for wide pages and for phones.
+    def pictures(self, alt: str) -> str:
+        """Return the first frame as HTML: a picture a theme, each for wide pages and for phones.
 
         An image that is not displayed is not fetched, as it is lazy. Those of the class
         "dark-light" the theme leaves as they are.
         """
         return "".join(
             f'<picture class="ensedu-{"dark" if dark else "light"}">'
-            f'<source media="{PHONE}" srcset="{self._source(index, Look(True, dark))}" '
-            f"{self._sized(index, Look(True, dark))}>"
-            f'<img src="{self._source(index, Look(False, dark))}" alt="{escape(alt)}" '
-            f'{self._sized(index, Look(False, dark))} class="dark-light" loading="lazy"></picture>'
+            f'<source media="{PHONE}" srcset="{self._source(Look(True, dark))}" '
+            f"{self._sized(Look(True, dark))}>"
+            f'<img src="{self._source(Look(False, dark))}" alt="{escape(alt)}" '
+            f'{self._sized(Look(False, dark))} class="dark-light" loading="lazy"></picture>'
             for dark in (False, True)
         )
 
-    def _source(self, index: int, look: Look) -> str:
-        return FRAMES + self.file(index, look)
+    def _source(self, look: Look) -> str:
+        return FRAMES + self.file(look)
 
-    def _sized(self, index: int, look: Look) -> str:
-        width, height = _size(self.drawn[index][look])
+    def _sized(self, look: Look) -> str:
+        width, height = _size(self.drawn[self.first][look])
         return f'width="{width}" height="{height}"'
 
 
@@ -146,6 +146,21 @@ def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
     """
     bands = _bands(figure, POINTED)
     return [(str(band.get_label()), [round(end, 4) for end in _ends(band)]) for band in bands]
+
+
+def pressed(figure: matplotlib.figure.Figure) -> list[tuple[Any, ...]]:
+    """Return what places of a figure choose: the value, and their ends as shares of its size.
+
+    From the left and from above: left, right, top, bottom.
+    """
+    return [
+        (
+            one.get_label(),
+            *(round(x, 4) for x in one.get_bbox().intervalx),
+            *(round(y, 4) for y in _ends(one)),
+        )
+        for one in _bands(figure, PRESSED)
+    ]
 
 
 def kept(figure: matplotlib.figure.Figure) -> list[float]:

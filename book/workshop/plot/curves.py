@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
 
 from ensedu.common import checks
 from workshop.plot import figure_checks, label_layout, text_layout
-from workshop.plot.panels import axis_ends, methods_of, middles_apart
+from workshop.plot.panels import LEADER, axis_ends, methods_of, middles_apart
 from workshop.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
 from workshop.plot.text_layout import SMALL
 
@@ -194,7 +194,7 @@ def _write_names_at_ends(
         axes.annotate(
             end, xy=(x, ends[name]), xytext=(across, at / high), textcoords="axes fraction",
             color=color(looks[name]), weight="bold", va="center", annotation_clip=False,
-            fontsize=SMALL, linespacing=1.1,
+            fontsize=SMALL, linespacing=1.1, gid=LEADER,
             arrowprops={"arrowstyle": "-", "color": color(looks[name]), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 6, "relpos": (0, 0.5)},
         )  # fmt: skip

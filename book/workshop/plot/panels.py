@@ -33,8 +33,10 @@ RIGHT = 0.15
 #: Inches from axes to names behind their right end.
 START = 0.24
 #: What bands are called that say something to a reader who points at them, and that which stays in
-#: sight while a reader scrolls past a tall figure.
-POINTED, KEPT = "pointed", "kept"
+#: sight while a reader scrolls past a tall figure; and what chooses a value when it is pressed.
+POINTED, KEPT, PRESSED = "pointed", "kept", "pressed"
+#: And what a line from a curve to its name is called.
+LEADER = "leader"
 MOST_PANELS, MOST_INCHES, LEAST_INCHES = 100, 50.0, 0.4
 
 
@@ -168,6 +170,16 @@ def _add_band(figure: Figure, top: Number, height: Number, **style: Any) -> None
     band = Rectangle((0, 1 - (top + height) / high), 1, height / high, visible=False)
     band.set(transform=figure.transFigure, **style)
     figure.add_artist(band)
+
+
+def press(figure: Figure, choice: str, corner: Ends, wide: Number, high: Number) -> None:
+    """Let a place of a figure, in inches from above, choose a value on a page: ``"image=6"``."""
+    (x, y), (width, height) = corner, figure.get_size_inches()
+    place = Rectangle(
+        (x / width, 1 - (y + high) / height), wide / width, high / height, visible=False
+    )
+    place.set(transform=figure.transFigure, gid=PRESSED, label=choice)
+    figure.add_artist(place)
 
 
 def inches(words: str, size: Number = SMALL, weight: str = "normal") -> float:
@@ -344,10 +356,12 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
     for text, (*_, own), x, y, at in zip(words, ends, xs, ys, found, strict=True):
         if abs(at - y) > 0.03 or x < left + width - 0.1:
             leader = Line2D([x + 0.05, to - 0.04], [y, at], color=own, lw=0.8, alpha=0.7)
+            leader.set(gid=LEADER, label=text)
             leader.set_transform(figure.dpi_scale_trans)
             figure.add_artist(leader)
         write(
-            figure, to, high - at, text, va="center", color=own, weight="bold", linespacing=1.1
+            figure, to, high - at, text, va="center", color=own, weight="bold", linespacing=1.1,
+            gid=LEADER,
         )  # fmt: skip
 
 

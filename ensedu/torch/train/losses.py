@@ -22,11 +22,11 @@ import torch
 from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
-from ensedu.common import checks, loss_checks
+from ensedu.common import checks, layer_checks
 from ensedu.torch.base import check_tensor, not_dense
+from ensedu.torch.nested import Inputs, call
 from ensedu.torch.network import kl
 from ensedu.torch.variational import softplus
-from ensedu.torch.whole.inputs import Inputs, call
 
 __all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]
 
@@ -83,7 +83,7 @@ def gaussian_nll(
     TypeError, ValueError
         For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
-    beta = loss_checks.nll_exponent(beta, reduction)
+    beta = layer_checks.nll_exponent(beta, reduction)
     targets = _checked_targets(outputs, targets, heads=2)
     mean, raw = outputs.chunk(2, -1)
     variance = softplus(raw) + 1e-6
@@ -115,10 +115,10 @@ def softmax_cross_entropy(
     """
     check_tensor("outputs", outputs)
     labels = check_labels(targets, outputs)
-    loss_checks.check_labels(outputs.shape, labels.shape)
+    layer_checks.check_labels(outputs.shape, labels.shape)
     if labels.device.type == "cpu" and labels.numel() and not torch.compiler.is_compiling():
         low, high = labels.aminmax()
-        loss_checks.check_label_range(int(low), int(high), outputs.shape[-1])
+        layer_checks.check_label_range(int(low), int(high), outputs.shape[-1])
     chosen = labels.expand(outputs.shape[:-1])[..., None]
     return reduce(-outputs.log_softmax(-1).gather(-1, chosen)[..., 0], reduction)
 
@@ -241,5 +241,5 @@ def _checked_targets(outputs: Tensor, targets: Tensor, heads: int) -> Float[Tens
     """Return the targets with an axis k, checked against the outputs."""
     check_tensor("outputs", outputs)
     check_tensor("targets for these outputs", targets, outputs)
-    loss_checks.check_targets(outputs.shape, targets.shape, heads)
+    layer_checks.check_targets(outputs.shape, targets.shape, heads)
     return targets[:, None] if targets.ndim == 1 else targets

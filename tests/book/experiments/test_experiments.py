@@ -132,7 +132,8 @@ ELSEWHERE = {
     "rank1-training-tuning": "test_training: on which splits",
     "rank1-noise": "test_training: its networks; whole it takes minutes",
     "rank1-gradients": "test_training, one size of batch",
-    "false-words": "test_false_words, fewer contests",
+    "false-words": "contest/test_contest, fewer contests",
+    "one-table": "contest/test_compare, fewer tables",
 }
 
 

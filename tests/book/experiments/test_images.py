@@ -9,11 +9,8 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from workshop import measured
 from workshop.experiments import bayesian_cnn as cnn
-from workshop.experiments import bayesian_cnn_images as seen
 from workshop.experiments import images_out
-from workshop.experiments.digit_networks import drawings_of_kind
 from workshop.experiments.images_out import METHODS, TEST, Doubled
-from workshop.page.digit.drawings import LETTERS
 
 rng = np.random.default_rng(0)
 
@@ -56,12 +53,6 @@ def test_the_nll_is_that_of_the_mixture_with_wider_members():
     assert images_out.best_factor(one) == pytest.approx(0.5, abs=0.03)
 
 
-def test_the_doubted_tenth_holds_its_part_of_the_error():
-    doubt, squared = rng.permutation(30.0 + np.arange(50)), rng.random(50)
-    wanted = squared[doubt >= 75].sum() / squared.sum()
-    assert images_out.share_of_doubted(doubt, squared) == pytest.approx(wanted)
-
-
 def test_a_short_run_on_a_real_photograph(monkeypatch):
     monkeypatch.setattr(images_out, "TEST", ("flower",))
     short = images_out.EXPERIMENT.settings | {
@@ -101,28 +92,7 @@ def test_without_spread_all_estimators_are_the_plain_net_and_draws_repeat():
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
 
 
-def test_the_deep_ensemble_is_the_four_starts_together():
-    plan = cnn.SETTINGS | {
-        "epochs": 0, "train": 100, "test": 20, "noise": 5, "seen": 10, "few": 11,
-    }  # fmt: skip
-    row, test = cnn.run("single", 1, **plan), cnn.split_digits(1)[1]
-    nets = [cnn.trained("single", 1, start, 0, 100, test) for start in range(cnn.MEMBERS)]
-    members = [cnn.probabilities(net, test[0][:20], 1)[0] for net in nets]
-    right = np.array([p[np.arange(20), test[1][:20]] for p in members])
-    np.testing.assert_allclose(row["nll"], -np.log(right).mean(1), rtol=1e-6)
-    assert row["ensemble"]["nll"] == pytest.approx(-np.log(right.mean(0)).mean(), rel=1e-6)
-    assert row["ensemble"]["mutual"] > row["mutual"][0] == 0
-
-
-def test_what_is_foreign_holds_no_twin_of_a_digit():
-    (x, names), found = cnn.letter_images(), cnn.foreign(0, 5)
-    kept = [name not in cnn.LIKE_DIGITS for name in names]
-    assert torch.equal(found["letters"], x[kept]) and len(found["letters"]) == 390
-    assert not torch.equal(found["noise"], cnn.foreign(1, 5)["noise"])
-    assert not set(LETTERS) & set("BDGIOQSZ")
-    drawn, labels = drawings_of_kind("drawn", 3, 20)
-    assert drawn.shape == (20, 64) and labels.tolist() == sorted([*range(10)] * 2)
-    digits, letters = seen.known().values()
-    np.testing.assert_allclose(digits.pixels, cnn.split_digits(0)[1][0][:, 0], atol=1e-6)
-    np.testing.assert_allclose(letters.pixels, found["letters"][:, 0], atol=1e-6)
-    assert digits.wrong.mean() < 0.05 and letters.wrong.all()
+def test_the_doubted_tenth_holds_its_part_of_the_error():
+    doubt, squared = rng.permutation(30.0 + np.arange(50)), rng.random(50)
+    wanted = squared[doubt >= 75].sum() / squared.sum()
+    assert images_out.share_of_doubted(doubt, squared) == pytest.approx(wanted)

@@ -71,27 +71,6 @@ def test_slopes_of_known_draws(power):
     assert again["slope"] == pytest.approx(found["slope"], abs=1e-12)
 
 
-def test_kernels_outputs_and_trainings_come_to_their_limits_as_the_theorems_say():
-    kernels, outputs, trained = (
-        measured.load(name)["rows"]
-        for name in ("kernel-width", "output-width", "embedded-training")
-    )
-    for row in kernels:
-        for own in (row["cross"], row["same"]):
-            assert abs(own["mean"][-1] - own["limit"]) < 4 * own["error"][-1]
-        zero = row["modulation"] in ("last", "signs")
-        assert (abs(row["cross"]["limit"]) < 1e-12) == zero
-    tails = [(row["kurtosis"], row["kurtosis_error"]) for row in outputs if row["mean"] == 0]
-    assert tails == sorted(tails, reverse=True)
-    assert tails[1][0] > 3 * tails[1][1] and abs(tails[-1][0]) < 3 * tails[-1][1]
-    for row in outputs:
-        assert row["limit"] == pytest.approx(row["mean"] ** 2, abs=1e-9)
-        assert abs(row["correlation"] - row["limit"]) < 3.5 * row["error"]
-    # Members of equal modulations stay one network.
-    assert all(row["apart"] < 1e-12 for row in trained if row["mean"] == 1)
-    assert all(row["high"] < -0.5 for row in measured.load("embedded-training")["summary"])
-
-
 def test_a_pull_at_one_member_is_the_step_of_one_network():
     """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
     x, y = embedded.curve()

@@ -1,4 +1,4 @@
-"""What is scored and summed up, against loops and densities."""
+"""What is scored, summed up and compared, against loops, densities and known effects."""
 
 import math
 from itertools import combinations
@@ -11,13 +11,13 @@ from scipy import stats
 from ensedu import uncertainty
 from ensedu.data import gap
 from ensedu.torch import mlp
-from workshop.experiments import averaging, dropout, table_one
+from workshop.experiments import averaging, table_one
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import bayesian_cnn_images as seen
 from workshop.experiments import digit_networks as networks
 from workshop.experiments import disentangling as parts
 from workshop.experiments import running_example as example
-from workshop.experiments import width as widths
+from workshop.experiments.shared.comparisons import add_verdicts, compare_with_reference
 
 rng = np.random.default_rng(0)
 
@@ -106,32 +106,6 @@ def test_ratios_are_geometric_means_corrected_together():
     assert [row["adjusted"] for row in found["contrasts"]] == pytest.approx(adjusted.tolist())
 
 
-def test_passes_and_samples_are_averaged_in_groups():
-    members, labels = rng.dirichlet(np.ones(3), (64, 5)), rng.integers(3, size=5)
-    right = members[:, np.arange(5), labels]
-    found = dropout.nll_by_passes(members, labels)
-    for size, value in zip(dropout.PASSES, found, strict=True):
-        groups = right.reshape(-1, size, 5).mean(1)
-        assert value == pytest.approx(-np.log(groups).mean(), rel=1e-12)
-    wanted = -np.log(right[:4].reshape(2, 2, 5).mean(1)).mean()  # of five, one is left over
-    own = cnn.by_samples(members[:5], torch.from_numpy(labels), 2, cnn.nll)
-    assert own == pytest.approx(wanted)
-
-
-def test_a_setting_is_chosen_on_validation_alone():
-    tried = [[3.0, 1.0], [1.0, 2.0], [9.0, 0.0]], [[0.0], [1.0], [2.0]]
-    row = {"off": dict(zip(("validation", "nll"), tried, strict=True))}
-    assert dropout.chosen(row, "off") == 1
-    key = {"task": "digits", "method": "batch_ensemble", "width": 5}
-    nll = {0.02: [0.3, 0.3], 0.06: [0.2, 0.5], 0.18: [0.1, None]}  # None: training failed
-    rows = [
-        key | {"split": split, "lr": lr, "nll": [values[split], 1 - (values[split] or 0)]}
-        for lr, values in nll.items()
-        for split in (0, 1)
-    ]
-    assert widths.chosen(rows) == {"digits": {"batch_ensemble": {"5": [0, 1]}}}
-
-
 def test_digits_of_members_that_disagree():
     sure, torn = [0.95, 0.05] + [0.0] * 8, [0.05, 0.95] + [0.0] * 8
     found = networks.scores(np.array([[[sure, sure], [sure, torn]]]), np.array([0, 0]))  # one draw
@@ -158,8 +132,66 @@ def test_uncertainties_and_picks_of_images():
     assert seen.doubtful_shares(own) == pytest.approx([0.25, 0.75])
 
 
-def test_published_figures_stand_beside_means_over_splits():
-    rows = [{"data": "boston", "contestant": "wide", "rmse": [i**2, i]} for i in range(7)]
-    own = np.arange(7) * (np.arange(7) + 1) / 2
-    wanted = own.mean(), np.sqrt(((own - own.mean()) ** 2).sum() / 6)
-    assert table_one.mean_of(rows, "boston", "wide", "rmse") == pytest.approx(wanted)
+SPLITS, SEEDS = 11, 3
+SIZES = {"train": 90, "test": 10}
+
+
+def rows(seed=0, **shifts):
+    """Rows of contestants that differ from "single" by a shift in error, beside noise."""
+    rng = np.random.default_rng(seed)
+    level = rng.normal(5, 2, (SPLITS, 1))  # of a split, common to all
+    return [
+        {
+            "contestant": name, "split": split,
+            "error": (level[split] + shift + 0.1 * rng.standard_normal(SEEDS)).tolist(),
+            "accuracy": float(1 - level[split, 0] - shift + 0.1 * rng.standard_normal()),
+        }
+        for name, shift in {"single": 0.0, **shifts}.items()
+        for split in range(SPLITS)
+    ]  # fmt: skip
+
+
+def by(entries, contestant, score):
+    (entry,) = (e for e in entries if (e["contestant"], e["score"]) == (contestant, score))
+    return entry
+
+
+def test_verdicts_know_which_way_is_better():
+    table = rows(good=-1.0, bad=1.0, same=0.0)
+    scores = ["error", "accuracy"]
+    found = compare_with_reference(
+        table, reference="single", scores=scores, higher=["accuracy"], **SIZES
+    )
+    assert len(found) == 8
+    for score in scores:
+        assert by(found, "good", score)["verdict"] == "better"
+        assert by(found, "bad", score)["verdict"] == "worse"
+        assert by(found, "same", score)["verdict"] == ""
+        assert by(found, "single", score).keys() == {"contestant", "score", "mean"}
+
+
+def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
+    table = rows(other=-0.3)
+    np.random.default_rng(1).shuffle(table)
+    entry = by(
+        compare_with_reference(table, reference="single", scores=["error"], **SIZES),
+        "other",
+        "error",
+    )
+    mean = {(row["contestant"], row["split"]): np.mean(row["error"]) for row in table}
+    differences = np.array([mean["other", k] - mean["single", k] for k in range(SPLITS)])
+    expected = uncertainty.resampled(differences, **SIZES)
+    assert entry["difference"] == pytest.approx(expected.mean)
+    assert (entry["low"], entry["high"]) == pytest.approx((expected.low, expected.high))
+    assert entry["p"] == entry["adjusted"] == pytest.approx(expected.p)
+    assert entry["mean"] == pytest.approx(np.mean([mean["other", k] for k in range(SPLITS)]))
+
+
+def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
+    for p, verdict in ((0.0499, "worse"), (0.05, ""), (0.0501, "")):
+        entry = {}
+        add_verdicts([(entry, uncertainty.Interval(0.3, -0.1, 0.7, SPLITS, p))])
+        assert (entry["adjusted"], entry["verdict"]) == (p, verdict)
+    pair = [({}, uncertainty.Interval(-0.3, -0.7, 0.1, SPLITS, p)) for p in (0.024, 0.051)]
+    add_verdicts(pair)
+    assert [entry["verdict"] for entry, _ in pair] == ["better", ""]

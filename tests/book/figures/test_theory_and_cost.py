@@ -24,7 +24,7 @@ FIRST = flow.First(ANGLES, TARGETS, 1, GRID, (0, 4), {
         (2 * WAVE, TARGETS - 0.1, 2 * WAVE + 1 / h, 1 + WAVE / 3),
     ]
     for h in (5, 20)
-})  # fmt: skip
+}, {}, 0.1)  # fmt: skip
 ANGLE = np.linspace(-100, 100, 20) + np.linspace(0, 15, 3)[:, None]
 ADDS = np.linspace(-4, 5, 20) * np.array([1.0, 1.2, 1.5])[:, None]
 UNITS = flow.Units({16: (ANGLE, ADDS), 1024: (ANGLE[:1] + np.zeros((3, 1)), ADDS)})
@@ -198,11 +198,12 @@ def test_an_ellipse_is_two_standard_deviations_of_its_points():
 
 def test_what_is_left_of_the_speed_is_the_formula_in_its_units():
     seen = []
-    half = speed.Projected(lambda *given: seen.append(given) or 1 / (1 + given[2] * given[0]))
+    half = speed.Projected(lambda *given: seen.append(given) or 1 / (1 + given[2] * given[0]), {})
     values = 0.1, 10, "in a ring"
     state = dict(zip(half.choices, values, strict=True))
-    assert holds(drawn(lambda: half.draw(**state)), half.of(*values))
-    assert f"keeps {half.of(*values)[-2]:.0f}% among 1,024" in half.say(**state)
+    found = half.numbers(*values)
+    assert holds(drawn(lambda: half.draw(**state)), found["left"])
+    assert f"keeps {found['at']:.0f}% among 1,024" in half.say(**state)
     assert (2, 1e8, pytest.approx(1e-5), "in a ring") in seen
 
 

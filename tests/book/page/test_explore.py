@@ -1,8 +1,10 @@
-"""Sliders: live in a kernel, over drawn frames on the page, the same to strict nbval."""
+"""Sliders: live in a kernel, over drawn frames on the page; and their files, which can be read."""
 
+import gzip
 import itertools
 import json
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -13,10 +15,12 @@ from matplotlib.figure import Figure
 from tests.book.page.states import draw, explorer
 from workshop import plot
 from workshop.page import figure_numbers
+from workshop.page import frames as frames_module
 from workshop.page.explore import explore
-from workshop.page.frames import FRAMES
+from workshop.page.frames import FRAMES, Frames, check_letters, ranges
 from workshop.plot.panels import keep_in_sight, say_where_pointed
 from workshop.plot.renderings import renderings
+from workshop.plot.style import LOOKS
 
 
 @pytest.fixture
@@ -194,30 +198,27 @@ def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
 
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     alt = '{width} "wide" </script>, {ensemble_size}'
-    data = data_of(explorer(alt=alt, start={"width": 3}))
+    shown = explorer(alt=alt, start={"width": 3})
+    data, checked = data_of(shown), root(shown).select("[checked]")
+    assert [one.find_next("span").text for one in checked] == ["3", "1"]
     assert data["values"] == [["2", "3", "50"], ["1", "2"]]
     states = list(itertools.product([2, 3, 50], [1, 2]))
     assert data["alts"] == [alt.format(width=w, ensemble_size=M) for w, M in states]
     key = data["frames"].removeprefix(FRAMES)
-    expected = set()
     for index, state in enumerate(states):
         sizes = []
         for look, rendering in renderings(partial(draw, *state)).items():
-            name = f"{key}-{index}-{look.name}.svg"
-            assert (book / name).read_text() == rendering.svg
-            expected.add(name)
             sizes += [] if look.dark else [rendering.width, rendering.height]
+            if state == (3, 1):  # where it starts
+                assert (book / f"{key}-{index}-{look.name}.svg").read_text() == rendering.svg
         assert data["sizes"][index] == sizes
-    assert {path.name for path in book.glob("*.svg")} == expected
+    assert len(list(book.glob("*.svg"))) == len(list(book.glob("*.js"))) == 4
 
 
-def test_only_a_single_switch_over_a_tall_figure_stays_in_sight(book):
-    def marked(high, **options):
-        shown = explore(lambda **_: Figure(figsize=(4, high)), alt="{k}", **options)
-        return root(shown).has_attr("data-tall")
-
-    assert marked(8.2, k=[1, 2])
-    assert not marked(7.8, k=[1, 2]) and not marked(8.2, k=[1, 2], other=[1, 2])
+def test_what_stays_in_sight_says_so(book):
+    shown = [root(explore(draw, alt="a", width=[2, 3], ensemble_size=[1], stays=stays))
+             for stays in (False, True)]  # fmt: skip
+    assert [one.has_attr("data-stays") for one in shown] == [False, True]
 
 
 def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_one_place(book):
@@ -236,28 +237,7 @@ def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_on
     assert kept["aria-hidden"] == "true"
     assert [image["alt"] for image in kept.select("img")] == ["", ""]
     assert len(axis(8.2, {1: 0.8})) == 1 and not axis(7.8, {1: 0.8})
-    assert not axis(8.2, {1: 0.8, 2: 0.8}, k=[1, 2], other=[1, 2])
     assert not axis(8.2, {1: 0.8, 2: 0.9}, k=[1, 2]) and not axis(8.2, {1: 0, 2: 0}, k=[1, 2])
-
-
-def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
-    about = {2: (2, "short"), 3: (5, "shorter"), 50: (3, "the longest")}
-    shown = explore(
-        lambda k: Figure(figsize=(7, about[k][0])), alt=lambda k: about[k][1], k=list(about)
-    )
-    wide, tall, *narrow = data_of(shown)["sizes"][1]
-    style = f"--ensedu-wide: {wide} / {tall}; --ensedu-narrow: {narrow[0]} / {narrow[1]}"
-    assert root(shown).select_one(".ensedu-frame")["style"] == style
-    assert root(shown).select_one(".ensedu-said")["data-longest"] == "the longest"
-
-
-def test_a_figure_without_sliders_stands_still(book, monkeypatch):
-    still = explore(lambda: draw(3), alt="a network", name="fig-still")
-    assert not root(still).select("input, script, output")
-    assert len(list(book.iterdir())) == 4
-    monkeypatch.delenv("ENSEDU_BOOK")
-    bundle = still._repr_mimebundle_()
-    assert bundle == {"text/plain": "Explorer()", "image/png": plot.png(draw(3))}
 
 
 def test_what_knows_how_it_is_drawn_and_said():
@@ -274,3 +254,86 @@ def test_what_knows_how_it_is_drawn_and_said():
     assert (repr(shown), shown.alt()) == ("Explorer(k=3 of [2, 3])", "3 outputs")
     assert explore(Shown(), alt="some", k=[5]).choices == {"k": [5]}
     assert explore(Shown(), alt="some", k=[5]).alt() == "some"
+
+
+def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
+    about = {2: (2, "short"), 3: (5, "shorter"), 50: (3, "the longest")}
+    shown = explore(
+        lambda k: Figure(figsize=(7, about[k][0])), alt=lambda k: about[k][1], k=list(about)
+    )
+    wide, tall, *narrow = data_of(shown)["sizes"][1]
+    style = f"--ensedu-wide: {wide} / {tall}; --ensedu-narrow: {narrow[0]} / {narrow[1]}"
+    assert root(shown).select_one(".ensedu-frame")["style"] == style
+    assert root(shown).select_one(".ensedu-said")["data-longest"] == "the longest"
+
+
+def drawing(size=12.0, words="a word", limit=3):
+    figure = Figure(figsize=(3.2 if plot.look().narrow else 7.2, 2))
+    axes = figure.add_subplot()
+    axes.set(xlim=(0, limit), ylim=(0, 1))
+    figure.text(0.1, 0.5, words, size=size)
+    return figure
+
+
+def test_frames_stand_together_in_a_script_a_look(tmp_path):
+    frames = Frames([drawing, lambda: drawing(limit=5), drawing], tmp_path)
+    assert len(list(tmp_path.glob("*.js"))) == 4
+    for look in LOOKS:
+        text = (tmp_path / f"{frames.key}-{look.name}.js").read_text(encoding="utf-8")
+        start = f'(globalThis.enseduFrames ??= {{}})["{frames.key}-{look.name}"] = '
+        assert text.startswith(start) and text.endswith(";\n")
+        elements, found = json.loads(text.removeprefix(start)[:-2])
+        assert len(elements) == len(set(elements))
+        for index, parts in enumerate(found):
+            svg = frames.drawn[index][look].svg
+            assert "\n".join(elements[part] for part in parts) == svg
+    Frames([drawing], tmp_path / "one")
+    assert not list((tmp_path / "one").glob("*.js"))
+
+
+def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+
+    def noisy():
+        figure = drawing()
+        figure.axes[0].scatter(3 * rng.random(997), rng.random(997))
+        return figure
+
+    frames = Frames([noisy] * 3, tmp_path)
+    frames.check_weight()
+    one = len(gzip.compress(Path(tmp_path / frames.file(LOOKS[0])).read_bytes())) / 1000
+    # All three together, which share hardly anything.
+    monkeypatch.setattr(frames_module, "MOST_KB", 4 * one)
+    frames.check_weight()
+    monkeypatch.setattr(frames_module, "MOST_KB", 2 * one)
+    with pytest.raises(ValueError, match="or less together, in the wide-light look they have"):
+        frames.check_weight()
+
+
+@pytest.mark.parametrize(
+    ("narrow", "words", "pixels", "points"),
+    [
+        (False, "a word", 11, 10.3125), (True, "a word", 11, 8.123),
+        (True, "$r$", 11, 8.123), (True, "$r^2$", 8, 8.44),
+    ],
+)  # fmt: skip
+def test_letters_are_measured_on_the_page_of_their_look(narrow, words, pixels, points):
+    """553 pixels show 7.2 inches, and 312 show 3.2; an exponent is smaller than its letter."""
+    look = plot.Look(narrow=narrow)
+    with plot.rendering(look):
+        check_letters(drawing(1.001 * points, words), look)
+        with pytest.raises(ValueError, match=f"letters of {pixels} pixels"):
+            check_letters(drawing(0.999 * points, words), look)
+
+
+def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
+    figure = drawing(limit=3)
+    same, other = drawing(limit=3), drawing(limit=5)
+    assert ranges(figure) == ranges(same)
+    assert ranges(figure)["x-axis 1"] != ranges(other)["x-axis 1"]
+    assert ranges(figure)["y-axis 1"] == ranges(other)["y-axis 1"]
+    same.axes[0].set_xticks([0, 3])
+    assert ranges(figure)["x-axis 1"] != ranges(same)["x-axis 1"]
+    matrix = Figure()
+    matrix.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=2)
+    assert ranges(matrix) == {"color ranges": [(0, 2)]}

@@ -12,7 +12,7 @@ from tests.book.page.states import draw, small
 from workshop.page.digit import START, DrawDigit
 from workshop.page.explore import explore
 from workshop.page.frames import FRAMES, embedded
-from workshop.page.live import live, trainer_state
+from workshop.page.live import live, trainer_picture, trainer_state
 
 HOSTILE = "\"><script>alert(1)</script><i title='a'>&amp;"
 DISTRIBUTIONS = {"method": "rank1", "small": True, "distributions": True}
@@ -135,6 +135,8 @@ def test_every_control_has_a_name_and_a_value(sheet):
         if control.get("type") == "range":
             assert control["aria-valuetext"] == label.output.text == "0"
             assert root.find(id=control["list"]).name == "datalist"
+        if control.name == "select":
+            assert [one.text for one in control.select("[selected]")] == ["3"]
         if control.get("type") == "radio":
             assert control.find_parent(attrs={"role": "radiogroup"})["aria-label"] == "k"
     for group in root.select("[role=group], [role=radiogroup]"):
@@ -207,6 +209,7 @@ def test_a_page_of_two_networks_has_no_weights_yet(monkeypatch, tmp_path):
     {"small", "full"}), (BEHIND, {"small", "full", "behind"}),
 ], ids=["all", "distributions", "small", "behind"])  # fmt: skip
 def test_a_trainer_says_what_it_shows(given, flags, monkeypatch, tmp_path):
+    monkeypatch.setattr(trainer_picture, "REST", 7)
     widget = small(**given)
     assert widget._distributions == ("distributions" in flags)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))

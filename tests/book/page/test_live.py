@@ -1,7 +1,8 @@
-"""The trainer: its state and points, the band behind it, and its traits, which go both ways."""
+"""The trainer: its state, its points, its stills, its band, and its traits, which go both ways."""
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -14,35 +15,11 @@ from workshop import plot
 from workshop.page.live import (
     live,
     reference_band,
-    shared_numbers,
     toys,
     trainer_picture,
     trainer_scripts,
     trainer_state,
 )
-from workshop.page.scripts import HERE
-
-
-def test_the_state_has_what_the_page_needs():
-    state = trainer_state.checked(
-        {
-            **trainer_state.DEFAULTS, "data": None, "points": None, "method": "rank1",
-            "start": None, "noise": None, "ensemble_size": None, "other": {"method": "single"},
-        }
-    )  # fmt: skip
-    assert state.pop("points") == toys.points("gap").tolist()
-    assert state == {
-        "task": "regression", "data": "gap", "noise": 0.1, "seed": 0, "method": "rank1",
-        "ensemble_size": 4, "start": "normal-0.1", "loss": "mean", "kl_weight": 1.0, "width": 50,
-        "hidden_layers": 2, "activation": "relu", "head": "mean", "lr": 0.01,
-        "weight_decay": 0.0, "prior_scale": 1.0, "p": 0.05, "axes": None,
-        "parametrization": "standard", "initial_std": 0.01,
-        "other": {
-            "method": "single", "ensemble_size": 1, "start": "different", "loss": "mean",
-            "kl_weight": 1.0,
-        },
-    }  # fmt: skip
-    json.dumps(state)
 
 
 def test_points_beside_a_preset_keep_its_curve_and_its_noise():
@@ -115,14 +92,6 @@ def test_a_band_belongs_to_one_model_of_one_set_of_points():
     assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
 
 
-def test_scripts_have_words_for_all_that_a_band_belongs_to():
-    text = (HERE / "live/behind.js").read_text(encoding="utf-8")
-    words = text.partition("const OWNERS = {")[2].partition("\n};")[0]
-    assert [line.split(":")[0].strip() for line in words.strip().split("\n")] == [
-        *reference_band.MODEL
-    ]
-
-
 @pytest.mark.large
 @pytest.mark.parametrize("name", toys.TOYS)
 def test_presets_follow_their_curve_or_their_classes(name):
@@ -181,27 +150,6 @@ def test_every_setting_has_a_field_and_its_default():
     parameters = inspect.signature(live).parameters
     own = {name: parameters[name].default for name in defaults if name != "ensemble_size"}
     assert own | {"ensemble_size": 4} == defaults
-
-
-def test_scripts_are_told_toy_sets_without_their_functions_and_all_numbers():
-    for name, toy in toys.TOYS.items():
-        told = TOLD["TOY_SETS"][name]
-        assert (told["task"], told["number"], told["noise"]) == (toy.task, toy.number, toy.noise)
-        assert ("regions" in told, "classes" in told) == (toy.truth is not None, toy.truth is None)
-    told = TOLD["TRAINING"]
-    x, number = told["view"]["x"], told["grid_points"]
-    np.testing.assert_array_equal(shared_numbers.GRID, np.linspace(-x, x, number))
-    assert told["start_stds"] == {"normal-0.1": 0.1, "normal-0.5": 0.5}
-    assert (told["batch"], told["functions"], told["many_functions"]) == (64, 16, 64)
-    assert (told["rest"], told["most_points"], told["furthest"]) == (3000, 500, 100)
-
-
-def test_every_method_has_its_label_and_its_color_in_both_themes():
-    house = TOLD["HOUSE"]
-    assert house["labels"] == {key: row.label for key, row in METHODS.items()}
-    for theme in ("light", "dark"):
-        assert house[theme]["colors"].keys() == plot.PALETTE.keys()
-        assert len(house[theme]["heat"]) == 33
 
 
 def sent_by_the_page(w, arrays, steps=17):
@@ -321,3 +269,128 @@ def test_weights_of_another_network_are_not_taken():
     assert w.steps == 17
     w.points = np.ones((5, 3))
     assert (w.weights, w.steps) == ({}, 0)
+
+
+@pytest.mark.parametrize("method", SIX)
+def test_each_start_is_one_that_a_method_has(method):
+    for start in trainer_state.STARTS[method]:
+        w = small(method=method, start=start)
+        net = trainer_picture.network(w._now, w._now)
+        own = [
+            array
+            for name, array in net.params.items()
+            if METHODS[method].members
+            and (name.endswith(("bias", "r", "s", "_mean")) or array.ndim == 3)
+        ]
+        equal = [bool((array == array[:1]).all()) for array in own]
+        # A last layer's s is one sign a member: these may agree.
+        assert all(equal) if start == "same" else sum(equal) <= 1
+        signs = [a for k, a in net.params.items() if k.endswith((".r", ".r_mean"))]
+        if start == "signs":
+            assert set(np.concatenate([a.ravel() for a in signs])) == {-1.0, 1.0}
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("method", SIX)
+def test_stills_train(method):
+    """After some steps the curves are nearer to the points than before."""
+    w = live(method=method, width=13)
+    points = trainer_state.array_of(w._now)
+
+    def error(steps):
+        one = trainer_picture.trained(w._now, w._now, steps)
+        mean = np.interp(points[:, 0], trainer_picture.GRID, one.outputs[..., 0].mean(axis=0))
+        return np.mean((mean - points[:, 1]) ** 2)
+
+    assert error(100) < 0.5 * error(0)
+
+
+def test_weight_decay_shrinks_what_a_still_learns():
+    plain, decayed = (small(weight_decay=decay)._now for decay in (0.0, 5.0))
+    large, less = (trainer_picture.trained(w, w, 40).outputs for w in (plain, decayed))
+    assert np.abs(less).mean() < 0.9 * np.abs(large).mean()
+
+
+def test_a_still_of_classes_knows_them():
+    w = live(data="blobs", width=20)
+    one = trainer_picture.trained(w._now, w._now, 100)
+    mean, doubt = trainer_picture._mean_and_doubt(one)
+    np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-12)
+    assert doubt.min() >= 0 and doubt.max() <= 1
+    # Pixels from the top left: the first class stands above, the others below it.
+    side = trainer_picture.PIXELS
+    best = mean.argmax(axis=1).reshape(side, side)
+    assert best[side // 4, side // 2] == 0
+    assert best[3 * side // 4, side // 4] == 1
+    assert best[3 * side // 4, 3 * side // 4] == 2
+
+
+@pytest.mark.parametrize("method", SIX)
+def test_networks_have_the_parametrization_and_the_initial_std(method):
+    given = {"method": method, "width": 61, "seed": 3, "initial_std": 0.2}
+    for parametrization, largest in (("standard", 1.0), ("ntk", 5.0)):
+        w = small(parametrization=parametrization, **given)
+        params = trainer_picture.network(w._now, w._now).params
+        drawn = np.concatenate(
+            [a.ravel() for k, a in params.items() if "bias" in k and "rho" not in k]
+        )
+        assert 0.2 * largest < np.abs(drawn).max() < largest
+        for name, array in params.items():
+            if name.endswith("_rho"):
+                np.testing.assert_allclose(np.log1p(np.exp(array)), 0.2)
+
+
+FINE = np.linspace(-4.6, 4.6, 47)
+BEHIND = {"x": FINE, "mean": np.sin(FINE), "std": 0 * FINE + 0.4, "label": "NUTS"}
+
+
+def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
+    monkeypatch.setattr(trainer_picture, "REST", 700)
+    w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
+    shown = trainer_picture.TrainerPicture(w._now, behind=w._behind)
+    assert "700 steps" in shown.alt() and shown.alt().endswith("Behind them is the band of NUTS.")
+    (axes,) = shown.readable().axes
+    assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
+    # Behind: NUTS is drawn first. The other band is that of curves, without the noise.
+    nuts, own = (band.get_paths()[0].vertices for band in axes.collections[:2])
+    np.testing.assert_allclose(nuts[:, 1].max(), 1.8, atol=0.02)
+    curves = shown._trained[1][0].outputs[..., 0]
+    assert len(curves) == 64
+    at = np.interp(FINE, trainer_picture.GRID, curves.mean(axis=0) + 2 * curves.std(axis=0))
+    np.testing.assert_allclose(own[:, 1].max(), at.max(), atol=0.01)
+    gone = trainer_picture.TrainerPicture({**w._now, "width": 6}, behind=w._behind)
+    assert "NUTS" not in gone.alt() and "300 steps" in gone.alt()
+
+
+def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
+    w = small(method="rank1", prior_scale=0.2)
+    seen = trainer_picture.TrainerPicture(w._now, distributions=True)
+    (axes,) = seen.readable().axes
+    dots, ring = axes.lines
+    means, stds = seen._trained[1][0].moments
+    np.testing.assert_array_equal(dots.get_xydata(), np.stack([means, stds], axis=1))
+    assert len(means) == 4 * (1 + 5 + 5 + 1)
+    assert ring.get_xydata().tolist() == [[1, 0.2]]
+    assert f"half of these lie above {np.median(stds):.2g}" in seen.alt()
+    assert np.median(stds) > 0.013  # it began at 0.01
+    none = trainer_picture.trained(small()._now, small()._now, 0)
+    assert none.moments.shape == (2, 0)
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("given", [
+    {"points": []},
+    {"points": [[0, 0]]},
+    {"points": [[0, 0, 1]] * 3},
+    {"points": np.ones((500, 3))},
+    {"lr": 1e9},
+    {"data": "wave", "head": "variance", "loss": "mixture"},
+    {"data": "moons", "method": "mc_dropout", "other": {"method": "mean_field"}},
+    {"method": "rank1", "other": {"method": "rank1", "kl_weight": 10}},
+])  # fmt: skip
+def test_every_state_has_a_still_that_can_be_read(given):
+    seen = trainer_picture.TrainerPicture(small(**given)._now)
+    for narrow in (False, True):
+        with plot.rendering(plot.Look(narrow=narrow)):
+            assert isinstance(seen.readable(), plot.Figure)
+    assert re.fullmatch(r"[A-Z0-9].*\.", seen.alt())

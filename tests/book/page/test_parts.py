@@ -1,4 +1,4 @@
-"""What pages are made of: fields, sentences, scripts, rows of methods, seeded numbers."""
+"""What pages are made of: fields, controls, sentences, scripts, rows of methods, seeded numbers."""
 
 import json
 import math
@@ -6,10 +6,12 @@ import re
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from workshop.page import scripts
+from workshop.page.controls import controls, kind, setting
 from workshop.page.fields import Choice, RealNumber, WholeNumber
 from workshop.page.method_rows import method_row
 from workshop.page.said import too_much
@@ -91,31 +93,12 @@ def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
     assert "const own = 1; // the same" in body and "One." not in body
 
 
-def test_without_a_worker_there_is_no_engine(tmp_path, monkeypatch):
-    (tmp_path / "alone.js").write_text("export const begin = () => {};\n")
-    monkeypatch.setattr(scripts, "HERE", tmp_path)
-    assert "ENGINE" not in Bundle("alone", ("alone",), dict).classic()
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_arrays_add_up_to_the_count_of_a_layer(method):
     sizes = {"m": 5, "n": 7, "M": 3}
     row = json.loads(json.dumps(method_row(METHODS[method])))
     total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
     assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
-
-
-def test_members_products_draws_and_dropped_units():
-    found = {
-        what: {method for method, row in METHODS.items() if method_row(row)[what]}
-        for what in ("members", "modulated", "stochastic", "drops_units")
-    }
-    assert found == {
-        "members": {"deep_ensemble", "batch_ensemble", "rank1", "last_layer"},
-        "modulated": {"batch_ensemble", "rank1"},
-        "stochastic": {"rank1", "mean_field", "mc_dropout"},
-        "drops_units": {"mc_dropout"},
-    }
 
 
 def test_the_first_numbers_are_known():
@@ -133,3 +116,48 @@ def test_random_numbers_are_uniform_and_normal():
     z = np.array([random.normal() for _ in range(20_000)])
     assert abs(z.mean()) < 0.03 and abs(z.std() - 1) < 0.03
     assert abs(np.mean(np.abs(z) < 1) - 0.6827) < 0.02
+
+
+def test_names_are_words_and_numbers_have_a_minus_sign_and_no_idle_zero():
+    html = controls({"mean": [-1.0, -0.5, 0.0, 10]}, {"mean": -1.0}, "key")
+    spans = BeautifulSoup(html, "html.parser").select("label > span")
+    assert [one.text for one in spans] == ["−1", "−0.5", "0", "10"]
+    assert setting({"ensemble_size": -1.0, "a_b": "rank-1"}) == "members −1, a b rank-1"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ([7], "buttons"),
+        ([2, 3, 50, 64, 128, 256, 1024], "buttons"),
+        ([1, 2, 3, 4, 5, 6, 7, 8], "slider"),
+        (["0", "0.25", "1,200", "1e-3", "−2", "5%"], "buttons"),
+        (["0", "0.25", "1,200", "1e-3", "−2", "5%", "1,200,000,000.5"], "slider"),
+        (["1e-30000000"] * 3 + ["1,200,000,000"], "slider"),
+        ([2, 3], "buttons"),
+        (["one", "a name too long for a line that " * 3], "buttons"),
+        (["NLL", "error or RMSE", "AUROC"], "buttons"),
+        (["greedy", "5% random", "4"], "buttons"),
+        ([None, True, 2], "buttons"),
+        (["x" * 16] * 3, "buttons"),
+        (["x" * 16] * 2 + ["x" * 17], "list"),
+    ],
+)
+def test_a_few_are_buttons_and_many_a_slider_or_a_list(options, found):
+    assert kind(options) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "columns"),
+    [
+        ("noise", [0.1, 0.2, 0.4], 0),
+        ("points", [4, 8, 16, 32, 64, 128, 256], 7),  # a line of their own
+        ("method", ["one network", "ensembles", "mean-field", "MC dropout"], 2),
+        ("trained", ["N(0, 1)", "N(0, 0.1²)", "N(0, 0.1²), KL × 0.1"], 3),  # the last in two lines
+        ("photograph", ["camera", "cat", "flower", "grass", "rocket"], 3),
+    ],
+)
+def test_on_a_phone_no_button_stands_alone_in_its_row(name, options, columns):
+    root = BeautifulSoup(controls({name: options}, {name: options[0]}, "key"), "html.parser")
+    style = root.select_one("[role=radiogroup]").get("style", "--ensedu-columns: 0")
+    assert style == f"--ensedu-columns: {columns}"

@@ -1,14 +1,24 @@
-"""Below a figure stand its numbers, its tables, what computes those, and its drawing code."""
+"""Below a figure stand its numbers, as they were drawn, its tables, and its drawing code."""
 
 import ast
+import csv
+import io
 from functools import partial
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import LOCATIONS
 from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
-from workshop.page.sources import Code, checked_tables, code_of_draw, menu, text
+from workshop.page import figure_numbers
+from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
+from workshop.page.sources import Code, code_of_draw, menu
 
 TEXT = """VALUE = 3
 OTHER: int = 5
@@ -74,7 +84,7 @@ def test_the_build_says_what_computes_tables():
     assert computed(["bayes", "zoo"]) == (
         f'<li>Table {table("bayes")}, computed by <a href="{where}/bayes.html#EXPERIMENT">'
         "this experiment</a>: <code>make results NAME=bayes</code></li>"
-        f"<li>Table {table('zoo')}, computed by a script: <code>make zoo</code></li>"
+        f"<li>Table {table('zoo')}, computed by a script: <code>make test-others</code></li>"
     )
     both = computed(["contest/gpa2", "contest/telco"])
     assert f"<li>Tables {table('contest/gpa2')}, {table('contest/telco')}, computed by" in both
@@ -82,13 +92,160 @@ def test_the_build_says_what_computes_tables():
     assert "<code>make results NAME=…</code>" in both
 
 
-def test_in_words_it_says_the_same():
-    both = text(("bayes", "zoo"), Code("ensedu.a.b", "C.d"))
-    assert both == "drawing code: ensedu.a.b.C.d · tables: bayes, zoo"
-    assert text((), None) == ""
+def axes_of(**settings):
+    axes = Figure().subplots()
+    axes.set(**settings)
+    return axes
 
 
-def test_tables_are_named_once():
-    assert checked_tables(["zoo", "bayes", "zoo"]) == ("zoo", "bayes")
-    assert checked_tables("contest/gpa2") == ("contest/gpa2",)
-    assert checked_tables(()) == ()
+def only(axes):
+    """The name and the points of the one series."""
+    [one] = numbers(axes.figure)
+    return one.name, {column: values.tolist() for column, values in one.points.items()}
+
+
+SIZES = st.integers(1, 13)
+SEEDS = st.integers(0, 999)
+
+
+DRAWN = {
+    "loss": lambda axes, x, y: axes.plot(x, y, label="loss"),
+    "line 1": lambda axes, x, y: axes.plot(x, y),
+    "dots 1": lambda axes, x, y: axes.plot(x, y, "o"),
+}
+
+
+@given(SIZES, SEEDS, st.sampled_from([*DRAWN]))
+def test_lines_and_dots_come_back(length, seed, name):
+    x, y = np.random.default_rng(seed).standard_normal((2, length))
+    axes = axes_of()
+    DRAWN[name](axes, x, y)
+    assert only(axes) == (name, {"x": x.tolist(), "y": y.tolist()})
+
+
+@given(SIZES, SEEDS, st.sampled_from([("vlines", "x"), ("hlines", "y")]))
+def test_intervals_come_back(length, seed, kind):
+    at, low, high = np.random.default_rng(seed).standard_normal((3, length))
+    (method, axis), axes = kind, axes_of()
+    getattr(axes, method)(at, low, high, label="95%")
+    assert only(axes) == ("95%", {axis: at.tolist(), "low": low.tolist(), "high": high.tolist()})
+
+
+@given(SIZES, SEEDS)
+def test_bars_come_back(length, seed):
+    sizes = np.random.default_rng(seed).uniform(1, 2, length)
+    axes = axes_of()
+    axes.bar(np.arange(length), sizes, 0.5, 3, label="shares")
+    name, points = only(axes)
+    assert name == "shares" and points["low"] == [3] * length
+    np.testing.assert_allclose(points["x"], np.arange(length), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(points["high"], 3 + sizes, rtol=0, atol=1e-12)
+
+
+@given(st.integers(2, 13), SEEDS)
+def test_bands_come_back(length, seed):
+    low, wide = np.random.default_rng(seed).uniform(1, 2, (2, length))
+    axes = axes_of()
+    axes.fill_between(np.arange(length), low, low + wide, label="band")
+    expected = {"x": [*range(length)], "low": low.tolist(), "high": (low + wide).tolist()}
+    assert only(axes) == ("band", expected)
+
+
+def test_a_slanted_line_has_both_its_points_and_a_band_each_of_its_pieces():
+    axes = axes_of()
+    axes.add_collection(LineCollection([[(1, 2), (3, 5)]], label="slope"))
+    assert only(axes) == ("slope", {"x": [1, 3], "y": [2, 5]})
+    axes = axes_of()
+    where = [True, True, False, True, True, True]
+    axes.fill_between(range(6), range(6), range(7, 13), where=where, label="band")
+    at = [0, 1, 3, 4, 5]
+    assert only(axes)[1] == {"x": at, "low": at, "high": [7 + k for k in at]}
+
+
+CELLS = [
+    lambda axes, values: axes.imshow(values, aspect="auto"),
+    lambda axes, values: axes.imshow(values, aspect="auto", extent=(3, 4, 9, 8)),
+    lambda axes, values: axes.pcolormesh(values),
+]
+
+
+@given(SIZES, SIZES, SEEDS, st.sampled_from(CELLS), st.booleans())
+def test_cells_have_column_and_row_wherever_they_are_drawn(m, n, seed, draw, off):
+    values, axes = np.random.default_rng(seed).standard_normal((m, n)), axes_of()
+    draw(axes, values)
+    if off:
+        axes.plot([1, 2], [3, 4])
+        axes.axis("off")
+    points = only(axes)[1]
+    assert list(points) == ["x", "y", "value"]
+    expected = [[j + 1, i + 1, values[i, j]] for i in range(m) for j in range(n)]
+    assert [[*one] for one in zip(*points.values(), strict=True)] == expected
+
+
+def test_decoration_pictures_and_what_is_not_finite_are_left_out():
+    axes = axes_of()
+    axes.axvline(3)
+    axes.axhspan(1, 2)
+    axes.plot([1], [2], label="_arrow")
+    axes.plot([1], [2], visible=False)
+    axes.plot([0, 1], [0, 1], transform=axes.transAxes)
+    axes.figure.add_axes((0, 0, 0.1, 0.1)).axis("off")
+    axes.figure.axes[1].plot([1, 2], [3, 4])
+    axes.imshow(np.zeros((MOST_CELLS + 1, 1)), aspect="auto")
+    axes.imshow(np.zeros((2, 3, 4)))
+    assert numbers(axes.figure) == []
+    axes.plot([1, 2, 3], [5, np.nan, 7])
+    assert only(axes)[1] == {"x": [1, 3], "y": [5, 7]}
+
+
+def test_series_of_one_name_are_counted():
+    axes = axes_of()
+    axes.plot([1, 2], [[3, 5, 7], [4, 6, 8]], label="member")
+    found = [(one.name, one.points["y"].tolist()) for one in numbers(axes.figure)]
+    assert found == [("member 1", [3, 4]), ("member 2", [5, 6]), ("member 3", [7, 8])]
+
+
+def test_panels_are_called_by_label_title_or_axes():
+    figure = Figure()
+    for axes, settings in zip(
+        figure.subplots(1, 4),
+        ({"label": "L", "title": "T"}, {"title": "T\nU"}, {"xlabel": "x", "ylabel": "y"}, {}),
+        strict=True,
+    ):
+        axes.set(**settings)
+        axes.plot([1], [2], "o")
+    assert [one.panel for one in numbers(figure)] == ["L", "T U", "y by x", "panel 4"]
+
+
+def test_a_row_has_its_sliders_panel_and_series():
+    axes = axes_of(title="loss")
+    axes.plot([1, 2], [1 / 3, 5e-9], label="train")
+    axes.vlines([2], [-1], [7], label="range")
+    series = numbers(axes.figure)
+    text, part = table([({"width": 2, "data": "a,b"}, series), ({"width": 3, "data": "c"}, [])], 0)
+    assert text.splitlines() == [
+        "width,data,panel,series,x,y,low,high",
+        '2,"a,b",loss,train,1,0.333333,,',
+        '2,"a,b",loss,train,2,5e-09,,',
+        '2,"a,b",loss,range,2,,-1,7',
+    ]
+    assert part == ""
+
+
+def curve(length):
+    axes = axes_of()
+    axes.plot(np.arange(length), np.sqrt(np.arange(length)))
+    return numbers(axes.figure)
+
+
+def test_a_large_table_has_one_setting_alone(monkeypatch):
+    assert MOST_KB == 500 and table([({}, [])], 0) == ("", "")
+    states = [({"hidden_layers": k}, curve(k)) for k in (50, 60, 70)]
+    monkeypatch.setattr(figure_numbers, "MOST_KB", 2)
+    text, part = table(states, 1)
+    assert part == "hidden layers 60 alone"
+    assert {row["hidden_layers"] for row in csv.DictReader(io.StringIO(text))} == {"60"}
+    assert len(text.splitlines()) == 61
+    # One that stands still has all of its numbers.
+    text, part = table([({}, curve(7000))], 0)
+    assert len(text.splitlines()) == 7001 and part == ""

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +25,9 @@ from tests.book.running.toy_runs import (
     without_times,
     workers_of,
 )
+from workshop import experiments
+from workshop.experiments import nuts
+from workshop.experiments.__main__ import folders, main
 from workshop.running import machine, runner
 from workshop.running.runner import compute_table
 from workshop.running.worker import run_case
@@ -113,7 +115,7 @@ def test_a_long_table_is_a_warning_with_its_budget(tmp_path, monkeypatch, capsys
     assert "nothing at all" in said
 
 
-def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy, capsys):
+def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy):
     killed = tmp_path / "killed"
     process = start_toy(killed)
     wait_for(lambda: len(kept_row_numbers(killed)) >= 3)
@@ -125,19 +127,11 @@ def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy, capsys):
     kept = kept_row_numbers(killed)
     assert 3 <= len(kept) < 11 and set(kept) <= set(started_rows(toy_log))
     assert not (killed / "toy.json").exists()
-    for torn in (False, True):
-        folder = tmp_path / f"torn-{torn}"
-        shutil.copytree(killed, folder)
-        if torn:
-            with (folder / "toy.jsonl").open("a") as opened:
-                opened.write('{"case": {"i": 10, "na')
-        toy_log.unlink()
-        assert without_times(compute_table(toy.experiment(), folder, workers=1)) == expected()
-        said = capsys.readouterr().err
-        assert ("the last line was cut off in writing, and is dropped" in said) == torn
-        # What was kept is not computed again; what was in work at the kill is.
-        assert started_rows(toy_log) == sorted({*range(11)} - {*kept})
-        assert list(folder.iterdir()) == [folder / "toy.json"]
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), killed, workers=1)) == expected()
+    # What was kept is not computed again; what was in work at the kill is.
+    assert started_rows(toy_log) == sorted({*range(11)} - {*kept})
+    assert list(killed.iterdir()) == [killed / "toy.json"]
 
 
 def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeypatch):
@@ -148,7 +142,6 @@ def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeyp
     assert len(workers) == 2
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    monkeypatch.delenv("TOY_FAULT")
     rows = kept_row_numbers(tmp_path)
     assert process.returncode == -signal.SIGINT and out == ""
     assert err.startswith(
@@ -157,9 +150,6 @@ def test_ctrl_c_stops_all_and_loses_no_row(tmp_path, toy_log, start_toy, monkeyp
     )
     assert err.endswith("\nKeyboardInterrupt\n")
     assert not any(one.is_running() for one in workers)
-    toy_log.unlink()
-    assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
-    assert started_rows(toy_log) == sorted({*range(11)} - {*rows})
 
 
 def test_a_case_that_fails_is_named_and_the_rest_is_kept(tmp_path, monkeypatch, toy_log, capsys):
@@ -189,22 +179,6 @@ def test_what_is_no_way_to_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="workers must be a positive integer, got 0"):
         compute_table(toy.experiment(), tmp_path, workers=0)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(tmp_path, monkeypatch, toy_log):
-    path = leave_ten_rows(tmp_path)
-    path.write_text(path.read_text()[:-20])
-    assert len(kept_row_numbers(tmp_path)) == 9
-    run_with_fault(monkeypatch, tmp_path, "raise")
-    assert len(kept_row_numbers(tmp_path)) == 10
-    toy_log.unlink()
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
-    assert started_rows(toy_log) == [7]
-
-
-def test_a_torn_header_is_begun_again(tmp_path):
-    (tmp_path / "toy.jsonl").write_text('{"name": "to')
-    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
 
 
 @pytest.mark.bad_input
@@ -281,3 +255,88 @@ def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
 def test_a_result_that_json_cannot_hold_is_refused(results, words):
     found = run_case(lambda i: results, {"i": 5}, {})
     assert words in found.error and found.results == {}
+
+
+def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(
+    tmp_path, monkeypatch, toy_log, capsys
+):
+    path = leave_ten_rows(tmp_path)
+    path.write_text(path.read_text()[:-20])
+    assert len(kept_row_numbers(tmp_path)) == 9
+    run_with_fault(monkeypatch, tmp_path, "raise")
+    assert len(kept_row_numbers(tmp_path)) == 10
+    assert "the last line was cut off in writing, and is dropped" in capsys.readouterr().err
+    toy_log.unlink()
+    assert without_times(compute_table(toy.experiment(), tmp_path)) == expected()
+    assert started_rows(toy_log) == [7]
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def two_toys(monkeypatch):
+    """The command with two toys, of which the first fails where TOY_FAULT says so."""
+    cases = toy.experiment().cases
+    found = {
+        "toy": toy.experiment(),
+        "other": toy.experiment(name="other", cases=cases[:3]),
+    }
+    monkeypatch.setattr("workshop.experiments.__main__.EXPERIMENTS", found)
+
+
+def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkeypatch):
+    monkeypatch.setenv("TOY_FAULT", "raise")
+    assert main(["toy", "other", "toy", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    assert said.out == f"wrote {tmp_path / 'other.json'}\n"
+    assert "1 of 11 cases of toy failed" in said.err
+    monkeypatch.delenv("TOY_FAULT")
+    path = tmp_path / "toy.jsonl"
+    path.write_text(path.read_text().replace('"code": "', '"code": "0'))
+    assert main(["toy", "--out", str(tmp_path)]) == 1
+    assert main(["toy", "--older", "--out", str(tmp_path)]) == 0
+    assert without_times(tmp_path / "toy.json") == expected()
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["start"], "NAME must be one of 'starts'"),
+        (["start", "--list"], "NAME must be one of 'starts'"),
+        (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
+        (["starts", "--workers", "two"], "invalid int value: 'two'"),
+    ],
+)
+def test_the_command_refuses_what_it_does_not_know(arguments, words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.bad_input
+def test_without_a_checkout_the_folder_must_be_named(tmp_path, monkeypatch):
+    assert folders(None) == (ROOT / "book" / "workshop" / "results", ROOT / "_build" / "results")
+    assert folders(tmp_path) == (tmp_path, tmp_path)
+    monkeypatch.setattr("workshop.experiments.__main__.BOOK", tmp_path / "book" / "workshop")
+    with pytest.raises(OSError, match=r"--out must name a folder, since .*results is none of a"):
+        folders(None)
+
+
+def test_where_a_package_is_missing_the_command_is_named(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(experiments.NEEDS, "nuts", "no_such_package")
+    assert experiments.missing_package("nuts") == "no_such_package"
+    assert not experiments.missing_package("starts")
+    assert main(["nuts", "--out", str(tmp_path)]) == 1
+    words = capsys.readouterr().err
+    assert "no_such_package" in words and "make results NAME=nuts" in words
+    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    with pytest.raises(ImportError, match="make results NAME=nuts"):
+        nuts.posterior(0, chains=1, warmup=1, draws=1, accept=0.9)
+
+
+def test_here_leaves_those_out(capsys):
+    assert main(["--here", "--list"]) == 0
+    names = re.findall(r"^([a-z0-9-]+):", capsys.readouterr().out, flags=re.M)
+    assert names == [name for name in experiments.EXPERIMENTS if name not in experiments.NEEDS]

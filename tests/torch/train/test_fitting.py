@@ -1,4 +1,4 @@
-"""The training loop, against the same loop written out, for every method."""
+"""The training loop, against the same loop written out, and alone: patience, groups, callbacks."""
 
 import copy
 import math
@@ -10,10 +10,27 @@ import torch
 from torch import nn
 
 import ensedu.torch as et
-from ensedu.methods import METHODS
+from ensedu.methods import METHODS, size_option
 from ensedu.torch.train.checkpoints import load, newest
-from tests.torch.train.nets import STEPS, B, M, N, converted, data, m, n, network, numbers, reader
-from tests.torch.train.tools import keeping, nll_of, same, told, train
+from ensedu.torch.train.fitting import Adversary
+from tests.torch.train.tools import (
+    STEPS,
+    B,
+    M,
+    N,
+    converted,
+    data,
+    keeping,
+    m,
+    n,
+    network,
+    nll_of,
+    numbers,
+    reader,
+    same,
+    told,
+    train,
+)
 
 FAST = ("r", "s", "r_mean", "r_rho", "s_mean", "s_rho")
 FALLING = partial(torch.optim.lr_scheduler.ExponentialLR, gamma=0.8)
@@ -310,3 +327,55 @@ def test_a_callback_sees_each_row_once_after_it_is_saved_and_may_end_the_trainin
     assert seen == rows == train(other, x, y, **settings)
     assert saved == ([4, 8, 12, 16] if every == 1 else [0, 8, 8, 16])
     assert same(net.state_dict(), other.state_dict())
+
+
+def model():
+    return nn.Sequential(nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(48, 2))
+
+
+@pytest.mark.parametrize("rate", [None, torch.tensor(0.25).numpy()[()]])
+def test_weights_decay_and_fast_weights_may_have_a_rate(rate):
+    """And nothing else, each parameter in one group; of layers, training shows the same."""
+    for method in ("deep_ensemble", "batch_ensemble", "rank1", "mean_field", "last_layer"):
+        options = {"head": "3"} if method == "last_layer" else {}
+        net = et.ensemble(model(), method, **size_option(method, M), **options)
+        if method == "batch_ensemble":
+            net.model[3].requires_grad_(False)  # what is frozen is left out
+        expected = []
+        for name, p in net.named_parameters():
+            decays = name.endswith(".weight") and not name.endswith(".1.weight")
+            fast = name.rpartition(".")[2] in FAST
+            if p.requires_grad:
+                expected.append((id(p), 0.5 if decays else 0.0, rate if fast else None))
+        groups = et.parameter_groups(net, weight_decay=0.5, fast_lr=rate)
+        given = [(id(p), g["weight_decay"], g.get("lr")) for g in groups for p in g["params"]]
+        assert sorted(given, key=str) == sorted(expected, key=str), method
+        assert len(groups) == (2 if rate is None else 3)
+    # A number of another package is one of Python's in the group, as a checkpoint keeps it.
+    assert type(groups[-1].get("lr", 0.0)) is float
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_where_the_loss_is_higher(method):
+    y, settings = data()[1], {"epochs": 1, "batch_size": B}
+    for make in (network, converted) if method != "single" else (network,):
+        x = data(make)[0]
+        adverse, plain = (
+            train(make(method), x, y, adversarial=part, **settings)[0] for part in (0.3, 0.0)
+        )
+        assert adverse["step"] == STEPS and adverse["nll"] > plain["nll"]
+
+
+def test_behind_the_examples_are_those_that_each_member_moves():
+    """Where to, a deep ensemble trained by hand shows; here a weight is shared."""
+    x, y = data()
+    net = network("batch_ensemble")
+    far = 0.01 * (x.amax(0) - x.amin(0))
+    examples, targets = Adversary(net, et.softmax_cross_entropy, x, 0.01, None)(x, y)
+    assert torch.equal(targets, torch.cat([y, y]))
+    assert torch.equal(examples[:, :N], x.expand(M, N, m))
+    steps = examples[:, N:] - x
+    learns = (steps != 0).any(-1)  # where every unit is off, there is no slope
+    assert learns.double().mean() > 0.9
+    torch.testing.assert_close(steps[learns].abs(), far.expand_as(steps)[learns])
+    assert len({tuple(each.sign().flatten().tolist()) for each in steps}) == M

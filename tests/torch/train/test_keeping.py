@@ -13,8 +13,18 @@ from torch.optim import lr_scheduler as schedulers
 
 import ensedu.torch as et
 from ensedu.torch.train.checkpoints import newest, save
-from tests.torch.train.nets import STEPS, B, converted, data, network
-from tests.torch.train.tools import copied_process, keeping, same, told, train
+from tests.torch.train.tools import (
+    STEPS,
+    B,
+    converted,
+    copied_process,
+    data,
+    keeping,
+    network,
+    same,
+    told,
+    train,
+)
 
 RUNS = {
     "deterministic": lambda: (network("batch_ensemble"), *data()),

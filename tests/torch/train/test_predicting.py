@@ -7,8 +7,8 @@ from torch import nn
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 from ensedu.torch.train.predicting import draws_noise
-from tests.torch.train import nets
-from tests.torch.train.nets import M, m, n, numbers
+from tests.torch.train import tools
+from tests.torch.train.tools import M, m, n, numbers
 
 S, B = 2, 7
 DOUBLE = {"rtol": 1e-12, "atol": 1e-12}
@@ -19,12 +19,12 @@ DRAWING = {
 
 
 def network(method, **options):
-    return nets.network(method, **DRAWING.get(method, {}), **options)
+    return tools.network(method, **DRAWING.get(method, {}), **options)
 
 
 def converted(method, **options):
     own = {} if method == "mc_dropout" else DRAWING.get(method, {})
-    net = nets.converted(method, **own, **options)
+    net = tools.converted(method, **own, **options)
     for part in net.modules():
         if isinstance(part, nn.BatchNorm2d):  # statistics of a training that was
             for statistic in (part.running_mean, part.running_var):
@@ -176,7 +176,7 @@ def test_bad_calls_are_named():
 
 
 class Several(nn.Module):
-    """Takes two inputs and a number, and returns a tensor, a tuple and a constant."""
+    """Takes two inputs and a number, and returns two tensors, a tuple and a constant."""
 
     def __init__(self):
         super().__init__()
@@ -184,11 +184,12 @@ class Several(nn.Module):
 
     def forward(self, x, scale, flag=True):
         hidden = self.net(x * scale).relu()
-        return {"y": self.head(hidden), "parts": (hidden, hidden[:, 0]), "flag": flag}
+        parts = hidden, hidden[:, 0]
+        return {"y": self.head(hidden), "sum": hidden.sum(1), "parts": parts, "flag": flag}
 
 
 def flat(outputs):
-    return [outputs["y"], *outputs["parts"]]
+    return [outputs["y"], outputs["sum"], *outputs["parts"]]
 
 
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble", "rank1", "mean_field"])

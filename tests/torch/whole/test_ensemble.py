@@ -23,7 +23,15 @@ from ensedu.priors import Normal
 from ensedu.torch.base import WeightLayer
 from tests.torch.threads import Meet, at_once, meeting
 from tests.torch.whole import models
-from tests.torch.whole.law import DROPOUT, check_pass, converted, draw_apart, loss, noise_for
+from tests.torch.whole.law import (
+    DROPOUT,
+    check_pass,
+    converted,
+    draw_apart,
+    loss,
+    noise_for,
+    places,
+)
 from tests.torch.whole.models import FAST, METHODS, MODELS, B, Entry, M, Model, Vectors, forwards, m
 
 DRAW = [method for method in METHODS if TABLE[method].stochastic]
@@ -272,15 +280,19 @@ def test_autocast_is_torchs_own(name, method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_at_once_get_what_each_gets_alone(method, monkeypatch):
-    net = small(method, forwards(lambda self, x: self.head(self.meet(self.hidden(x))), meet=Meet))
-    inputs = [numbers(size, m, seed=size) for size in (B, 3)]
+    """Of the ensemble and of a member, whose dropout has another mask in its second call."""
+    twice = forwards(lambda self, x: self.head(self.drop(self.meet(self.hidden(x)))), meet=Meet)
+    net, inputs = small(method, twice), [numbers(size, m, seed=size) for size in (B, 3)]
     noises = [noise_for(net, method, (x,), len(x)) for x in inputs]
-    runs = [lambda x=x, noise=own: net(x, **noise) for x, own in zip(inputs, noises, strict=True)]
-    alone = [run() for run in runs]
-    meeting(monkeypatch, len(runs))
-    for _ in range(3):
-        for y, known in zip(at_once(*runs), alone, strict=True):
-            assert torch.equal(y, known)
+    member = net.member(places(net)[-1], *noises[0].values())
+    runs = [
+        [lambda x=x, noise=own: net(x, **noise) for x, own in zip(inputs, noises, strict=True)],
+        [lambda x=x: member(x) for x in inputs],
+    ]
+    alone = [[run() for run in both] for both in runs]
+    meeting(monkeypatch, len(inputs))
+    for both, known in zip(3 * runs, 3 * alone, strict=True):
+        assert all(map(torch.equal, at_once(*both), known))
 
 
 @pytest.mark.compiled

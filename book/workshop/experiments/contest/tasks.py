@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
 from ensedu.data import digits, letters, mnist5000, noisy, rotated
 from workshop.experiments.bayesian_cnn import LIKE_DIGITS

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from workshop import plot
+from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.style import MUTED, Figure
 
 # Captions.
@@ -112,53 +113,54 @@ class Memory:
         )
 
 
-class Projected:
-    """What is left of each device's speed.
+class Projected(Computed):
+    """What is left of each device's speed, which a page computes.
 
     Parameters
     ----------
     left
         The part of a BatchEnsemble, by devices, bytes a second, seconds a message, and the way.
+    data
+        ``computing``, the seconds of a step, and ``gradient``, the bytes that all sum.
     """
 
+    formula = "devices"
+    words = ("Of its speed each device keeps {at:.0f}% among 1,024, with a BatchEnsemble.",)
     devices = (1, 2, 4, 16, 64, 256, 1024, 4096)
     start: ClassVar = {"gigabytes_per_second": 1, "microseconds_a_message": 10}
     choices: ClassVar = {
-        "gigabytes_per_second": [0.1, 1, 10],
-        "microseconds_a_message": [0, 1, 10, 100],
+        "gigabytes_per_second": [*steps(0.1, 1, 0.05), *steps(1.25, 10, 0.25)],
+        "microseconds_a_message": steps(0, 100, 1),
         "all_reduce": ["in a ring", "by halves"],
     }
 
-    def __init__(self, left: Callable[[int, float | int, float | int, str], float | int]) -> None:
-        self.left = left
+    def __init__(
+        self, left: Callable[[int, float | int, float | int, str], float | int],
+        data: Mapping[str, float | int],
+    ) -> None:  # fmt: skip
+        self.left, self.data = left, {"devices": self.devices, **data}
 
-    def of(
-        self,
-        gigabytes_per_second: float | int,
-        microseconds_a_message: float | int,
+    def numbers(
+        self, gigabytes_per_second: float | int, microseconds_a_message: float | int,
         all_reduce: str,
-    ) -> list[float | int]:
+    ) -> dict[str, Any]:  # fmt: skip
         """Return percents, one a number of devices."""
         network = 1e9 * gigabytes_per_second, 1e-6 * microseconds_a_message, all_reduce
-        return [100 * self.left(R, *network) for R in self.devices]
+        left = [100 * self.left(R, *network) for R in self.devices]
+        alone = [100] * len(self.devices)
+        return {"devices": self.devices, "left": left, "alone": alone, "at": left[-2]}
 
     def draw(self, **network: Any) -> Figure:
         """Draw both methods over the number of devices."""
-        return plot.growth_curves(
+        found = self.numbers(**network)
+        figure = plot.growth_curves(
             self.devices,
-            {
-                "deep_ensemble": [100] * len(self.devices),
-                "batch_ensemble": self.of(**network),
-            },
+            {"deep_ensemble": found["alone"], "batch_ensemble": found["left"]},
             xlabel="devices, four members each",
             ylabel="speed of each device, % of one alone",
             log_x=True,
             ylim=(0, 105),
         )
-
-    def say(self, **network: Any) -> str:
-        """Say what is left at the end."""
-        return (
-            f"Of its speed each device keeps {self.of(**network)[-2]:.0f}% among 1,024, with a "
-            "BatchEnsemble."
-        )
+        for line, name in zip(figure.axes[0].lines, ("alone", "left"), strict=True):
+            line.set_gid(moves("devices", name))
+        return figure

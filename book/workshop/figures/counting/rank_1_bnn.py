@@ -1,8 +1,7 @@
-"""What *What is inside a rank-1 BNN?* draws and says: random weights, and numbers drawn."""
+"""What *What is inside a rank-1 BNN?* draws and says: random matrices, and numbers drawn."""
 
 from collections.abc import Mapping
 
-import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
@@ -12,51 +11,25 @@ from workshop.page.method_table import method_table
 from workshop.plot.style import Figure
 
 # Captions.
-WEIGHT = (
-    "One weight of a Bayesian neural network (BNN). A mean and a standard deviation are stored; "
-    "each pass draws the weight anew."
+CAPTION = (
+    "The gray matrix is stored once. A member stores a mean (solid) and a standard deviation "
+    "(hatched) for each entry of r and s, and a bias. Its dashed matrix is one sample: draw anew, "
+    "and all of it moves."
+)
+ALT = (
+    "A gray window of six by six weights, stored once. For each member two columns at the left and "
+    "two rows above, the outer ones hatched, and six biases below; between them, in dashed frames, "
+    "the weights of one sample."
 )
 DISTRIBUTION = (
-    "A random matrix, and three draws of it. Below each draw: red entries moved away from 0, blue "
-    "ones towards 0 or past it."
+    "Whole rows and columns move together. Three samples of a random matrix, and below each how "
+    "far its weights moved: red away from 0, blue toward 0 or past it."
 )
 NUMBERS = "Random numbers of one pass: 4 members, 128 examples"
 
-MINUS = "\N{MINUS SIGN}"
-
-
-class Weight:
-    """One random weight: its density, and so many draws of it."""
-
-    def __init__(self, draws: int, seed: int) -> None:
-        self.noise = np.sort(np.random.default_rng(seed).standard_normal(draws))
-        self.choices = {
-            "mean": [-1.0, -0.5, 0.0, 0.5, 1.0],
-            "standard_deviation": [0.25, 0.5, 1.0],
-        }
-
-    def of(self, mean: float | int, standard_deviation: float | int) -> Float[Array, " S"]:
-        """Return the draws, the smallest first."""
-        return mean + standard_deviation * self.noise
-
-    def draw(self, mean: float | int, standard_deviation: float | int) -> Figure:
-        """Draw the density, and below it a stroke a draw."""
-        return plot.weight_density(
-            mean, standard_deviation, self.of(mean, standard_deviation),
-            xlim=(-3.5, 3.5), top=1.7,
-        )  # fmt: skip
-
-    def say(self, mean: float | int, standard_deviation: float | int) -> str:
-        """Say where the draws lie."""
-        draws = self.of(mean, standard_deviation)
-        return (
-            f"The {len(draws)} draws lie between {draws[0]:.1f} and {draws[-1]:.1f}, most of them "
-            "near the mean."
-        ).replace("-", MINUS)
-
 
 class Distribution:
-    """A random matrix, and draws of it.
+    """A random matrix, and samples of it.
 
     Parameters
     ----------
@@ -74,7 +47,7 @@ class Distribution:
         self.choices = {"method": [name.replace("1", "-1").replace("_", "-") for name in draws]}
 
     def draw(self, method: str) -> Figure:
-        """Draw mean, standard deviation, draws, and how far each entry moved."""
+        """Draw mean, standard deviation, samples, and how far each weight moved."""
         name = dict(zip(self.choices["method"], self.draws, strict=True))[method]
         return plot.distribution(
             self.mean, self.std, self.draws[name], method=name, value_range=0.9, std_range=0.8
@@ -83,10 +56,10 @@ class Distribution:
     def say(self, method: str) -> str:
         """Say what moves together."""
         return {
-            "rank-1": "Rank-1: a row shares its draw of r and a column that of s, so their entries "
-            "move together.",
-            "mean-field": "Mean-field, with the same mean and standard deviation of each entry: "
-            "colors without a pattern. Nothing moves together.",
+            "rank-1": "Rank-1: the weights of a row share one random number, and so do those of a "
+            "column. They move together.",
+            "mean-field": "Mean-field, with the same means and standard deviations: each weight "
+            "moves for itself.",
         }[method]
 
 

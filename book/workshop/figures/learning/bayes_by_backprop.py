@@ -4,9 +4,9 @@ Whatever is exact, a posterior in closed form or that of NUTS, has the color of 
 weights as independent that of a mean-field network.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 
 from ensedu.uncertainty import Interval
 from workshop import plot
+from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import ends_room, name_curves
 from workshop.plot.style import INK, MUTED, Figure, color
 from workshop.plot.text_layout import SMALL
@@ -48,6 +49,7 @@ SETTINGS = (
 OURS = color("mean_field")
 EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
+TURN = np.linspace(0, 2 * np.pi, 200)
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
 BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
 
@@ -60,69 +62,94 @@ class Line:
     ----------
     inputs
         (N,): where the data lie.
-    covariance
-        (2, 2): of the exact posterior.
-    apart
-        (2,): the means of q minus the exact ones.
-    sigma
-        (2,): the standard deviations of q.
+    precision
+        (2, 2): the inverse of the exact posterior's covariance.
     doubt
-        Two of (B,): the standard deviations of f(x), exact and of q.
+        Two of (B,): the standard deviations of f(x), exact and of independent weights.
     """
 
     inputs: Float[Array, " N"]
-    covariance: Float[Array, "2 2"]
-    apart: Float[Array, " 2"]
-    sigma: Float[Array, " 2"]
+    precision: Float[Array, "2 2"]
     doubt: tuple[Float[Array, " B"], Float[Array, " B"]]
+
+    @property
+    def covariance(self) -> Float[Array, "2 2"]:
+        """That of the exact posterior."""
+        return np.linalg.inv(self.precision)
+
+    @property
+    def sigma(self) -> Float[Array, " 2"]:
+        """The standard deviations of the best independent weights."""
+        return np.diag(self.precision) ** -0.5
 
 
 def ellipse(covariance: Float[Array, "2 2"]) -> Float[Array, "2 K"]:
     """Return the outline of two standard deviations around 0."""
-    turn = np.linspace(0, 2 * np.pi, 200)
-    return 2 * np.linalg.cholesky(covariance) @ np.stack([np.cos(turn), np.sin(turn)])
+    return 2 * np.linalg.cholesky(covariance) @ np.stack([np.cos(TURN), np.sin(TURN)])
 
 
-class Lines:
-    """The exact posterior and q, by where the inputs of a line lie; f is drawn along x, (B,)."""
+class Lines(Computed):
+    """The exact posterior and that of independent weights; a page computes both.
 
-    def __init__(self, x: Float[Array, " B"], lines: Mapping[int, Line]) -> None:
-        self.x, self.lines = x, lines
-        self.choices = {"inputs_around": list(lines)}
+    Parameters
+    ----------
+    x
+        (B,): where f is drawn.
+    line
+        Both posteriors, by where the inputs of the line lie.
+    noise
+        The standard deviation of the noise.
+    """
 
-    def draw(self, inputs_around: int) -> Figure:
+    formula = "line"
+    words = (
+        "With inputs around {inputs_around:g} each weight has {part:.2f} of its true standard "
+        "deviation.",
+    )
+    choices: ClassVar = {"inputs_around": steps(-1, 4, 0.05)}
+
+    def __init__(self, x: Float[Array, " B"], line: Callable[[float | int], Line], noise: float):
+        self.x, self.line = x, line
+        self.data = {"inputs": line(0).inputs, "x": x, "noise": noise, "turn": TURN}
+
+    def numbers(self, inputs_around: float | int) -> dict[str, Any]:
+        """Return both ellipses, and the doubt in f(x)."""
+        line = self.line(inputs_around)
+        variances = np.diag(line.covariance), np.diag(line.precision)
+        ellipses = ellipse(line.covariance), ellipse(np.diag(line.sigma**2))
+        (a, b), (c, d) = ellipses
+        return {
+            "exact_intercept": a, "exact_slope": b, "apart_intercept": c, "apart_slope": d,
+            "x": self.x, "exact": line.doubt[0], "apart": line.doubt[1], "inputs": line.inputs,
+            "foot": np.zeros_like(line.inputs), "part": np.prod(variances, axis=0)[0] ** -0.5,
+        }  # fmt: skip
+
+    def draw(self, inputs_around: float | int) -> Figure:
         """Draw both posteriors of two weights, and the doubt in f(x)."""
-        line = self.lines[inputs_around]
+        found = self.numbers(inputs_around)
         with plot.house_style():
             figure, [left, right] = plot.panels(2, height=2.2)
-            exact, ours = EXACT | {"label": "exact posterior"}, APART | {"label": "trained q"}
-            left.plot(*ellipse(line.covariance), **exact)
-            left.plot(*(line.apart[:, None] + ellipse(np.diag(line.sigma**2))), **ours)
-            for words, own, y in (("exact posterior", INK, 0.97), ("trained q", OURS, 0.86)):
-                left.text(0.99, y, words, transform=left.transAxes, color=own, ha="right",
-                          va="top", **BOLD)  # fmt: skip
+            curves = []
+            for name, words, style, y in (
+                ("exact", "exact posterior", EXACT, 0.97), ("apart", "mean-field", APART, 0.86),
+            ):  # fmt: skip
+                names, own = (f"{name}_intercept", f"{name}_slope"), style | {"label": words}
+                left.plot(*(found[one] for one in names), gid=moves(*names), **own)
+                left.text(0.99, y, words, transform=left.transAxes, color=own["color"],
+                          ha="right", va="top", **BOLD)  # fmt: skip
+                curves.append((found[name], own | {"gid": moves("x", name)}))
             left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5), title="two weights")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
-            draw_doubt(right, self.x, zip(line.doubt, (exact, ours), strict=True), line.inputs)
-            right.set(xlim=(-1, 4), ylim=(0, 1))
+            draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))
+            right.set(xlim=(-2, 5), ylim=(0, 1))
         return figure
 
-    def say(self, inputs_around: int) -> str:
-        """Say how sure the weights are."""
-        line = self.lines[inputs_around]
-        variances = np.diag(line.covariance), np.diag(np.linalg.inv(line.covariance))
-        part = np.prod(variances, axis=0)[0] ** -0.5
-        return (
-            f"With inputs around {inputs_around} each weight has {part:.2f} of its true standard "
-            "deviation."
-        )
 
-
-def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array) -> None:
+def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -> None:
     """Draw standard deviations of f over x, pairs of (B,) and a style, and where the data lie."""
     for y, style in curves:
         axes.plot(x, y, **style)
-    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False} | ticks
     axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
     axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
 

@@ -14,7 +14,7 @@ from numpy import ndarray as Array
 
 from workshop import plot
 from workshop.experiments.bayesian_cnn_images import CUT, Known, Seen, doubtful_shares
-from workshop.plot.panels import ends_room, name_ends, panels, place, write
+from workshop.plot.panels import ends_room, name_ends, panels, place, press, write
 from workshop.plot.style import DOUBT, INK, MUTED, SHARED, Figure, color, house_style, tint
 from workshop.plot.text_layout import SMALL
 
@@ -82,6 +82,7 @@ class Images:
                 if one.kind not in [each.kind for each in self.seen[:i]]:
                     write(figure, x, 0.25, f"{one.kind}s", fontsize=12)
                 show(sheet, one.pixels, x, 0.35, side, one is chosen)
+                press(figure, f"image={i + 1}", (x, 0.35), side, side + 0.6)
                 self.hang(sheet, one, x, 0.35 + side + 0.08, side)
             x, y = 0.05, 0.35 + side + 0.92
             for name, own in PARTS.items():
@@ -150,6 +151,9 @@ class Windows:
                 axes = place(figure, left, y, width, len(values) * unit)
                 written = not (narrow and words == "its windows")
                 table(axes, values, own, framed, written)
+                if words == "its windows":
+                    for i in range(len(values)):
+                        press(figure, f"window={i + 1}", (left, y + i * unit), width, unit)
                 write(figure, left + width / 2, y - 0.1, words, **bold)
                 middle = left - gap / 2, top + 4.5 * unit
                 write(figure, *middle, sign, va="center", **bold | {"fontsize": 15})

@@ -11,8 +11,9 @@ from workshop.plot.style import INK, PAGE, Figure, color
 # Captions.
 CUTS = (
     "A flat curve may be that of a network that has learned little. Test error as weights are "
-    "dropped: of one network the smallest, of the others those of the least |μ|/σ. Means, and "
-    "least to greatest, of 5 splits. Published: a network five times as large, on 60,000 digits."
+    "dropped: of one network the smallest, of Bayesian ones, each named by its prior, those of the "
+    "least |μ|/σ. Means, and for one network and N(0, 0.1²) least to greatest, of 5 splits. "
+    "Published: a network five times as large, on 60,000 digits."
 )
 REGRET = (
     "Doubt has not clearly helped to decide. Left is better: regret after 2,000 mushrooms, minus "
@@ -29,22 +30,24 @@ BNN: dict[str, Any] = {"color": color("mean_field"), "lw": 2, "ms": 5}
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": color("single"), "lw": 2, "ms": 5, "marker": "."},
     BNN | {"ls": "-", "marker": "o"},
-    BNN | {"ls": "--", "marker": "s", "mfc": PAGE},
+    BNN | {"ls": ":", "marker": "^", "lw": 1.5},
+    BNN | {"ls": "--", "marker": "s", "mfc": PAGE, "lw": 1.5},
 )
+RANGED = 2  # of the curves
 FOUND: dict[str, Any] = {"color": INK, "lw": 1.5, "ls": ":", "marker": "D", "ms": 4}
 PUBLISHED = "published"
 
 
 class Cuts:
-    """Test errors over the weights left, and those that others published.
+    """Test errors over the weights left, by the weight of the KL, and those that others published.
 
     Parameters
     ----------
     dropped
         K percentages of the weights, from 0 up.
     errors
-        By name, one network first, three of K each: the means, the least and the greatest of
-        splits, in percent.
+        By the KL's weight and by name, one network first, three of K each: the means, the least
+        and the greatest of splits, in percent.
     published
         By percentage of the weights dropped.
     """
@@ -52,20 +55,24 @@ class Cuts:
     def __init__(
         self,
         dropped: Sequence[int],
-        errors: Mapping[str, Sequence[Any]],
+        errors: Mapping[float, Mapping[str, Sequence[Any]]],
         published: Mapping[int, float],
     ) -> None:
+        self.choices = {"kl_weight": list(errors)}
         self.left = [100 - one for one in dropped]
         self.errors, self.published = errors, published
 
-    def draw(self) -> Figure:
+    def draw(self, kl_weight: float) -> Figure:
         """Draw a curve a name."""
+        errors = self.errors[kl_weight]
         looks = [*LOOKS, FOUND]
         with plot.house_style():
             top = 0.5 if plot.look().narrow else 0.4
             figure, (axes,) = plot.panels(1, height=2.6, top=top)
-            for (name, (mean, least, most)), own in zip(self.errors.items(), LOOKS, strict=True):
-                axes.vlines(self.left, least, most, lw=1, color=own["color"], label=name)
+            for i, (name, (mean, least, most)) in enumerate(errors.items()):
+                own = LOOKS[i]
+                if i < RANGED:
+                    axes.vlines(self.left, least, most, lw=1, color=own["color"], label=name)
                 axes.plot(self.left, mean, label=name, **own)
             left = [100 - one for one in self.published]
             axes.plot(left, [*self.published.values()], label=PUBLISHED, **FOUND)
@@ -74,14 +81,17 @@ class Cuts:
             axes.set_xticks([100, 50, 25, 10, 5, 2], ["100", "50", "25", "10", "5", "2"])
             axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
             axes.minorticks_off()
-            write_key(figure, dict(zip([*self.errors, PUBLISHED], looks, strict=True)))
+            write_key(figure, dict(zip([*errors, PUBLISHED], looks, strict=True)))
         return figure
 
-    def say(self) -> str:
+    def say(self, kl_weight: float) -> str:
         """Say how high the first curve of a distribution lies, where it is flat."""
-        _, (name, (mean, *_)), *_ = self.errors.items()
+        _, (name, (mean, *_)), *_ = self.errors[kl_weight].items()
         tenth = self.left.index(10)
-        return f"{name}: {mean[0]:.0f}% errors with all weights, {mean[tenth]:.0f}% with a tenth."
+        return (
+            f"With {name} as the prior, {mean[0]:.0f}% errors with all weights, "
+            f"{mean[tenth]:.0f}% with a tenth."
+        )
 
 
 class Regret:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common.optional import optional
+from ensedu.common.checks import optional
 from ensedu.contest.statistics import Pooled
 from ensedu.counting.text_table import Table
 from ensedu.methods import METHODS

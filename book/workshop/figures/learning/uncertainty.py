@@ -3,7 +3,7 @@
 What is not known, and what members say of it, has the red of doubt; noise is gray.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop import plot
-from workshop.experiments.exact import GRID, Exact
+from workshop.experiments.exact import CENTERS, GRID, Exact
+from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import (
     LINE,
     RIGHT,
@@ -75,55 +76,76 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
     return figure, curves, parts
 
 
-class Curve:
-    """What is not known of a curve, beside the noise.
+class Curve(Computed):
+    """What is not known of a curve, beside the noise; a page computes it.
 
     Parameters
     ----------
-    exact, choices
-        The posterior, by the number of points, the noise and the model, and the choices of each.
+    exact
+        The posterior, by the number of points, the noise and the model.
+    points
+        x of all points, the curve there, and how far off each is, in units of the noise: (3, N).
+    choices
+        Of points, noise and model.
     """
 
-    def __init__(
-        self, exact: Callable[[int, float, str], Exact], choices: Mapping[str, list[Any]]
-    ) -> None:
-        self.exact, self.choices = exact, choices
+    formula, drag = "posterior", ("x", "y")
+    words = (
+        "The noise has σ {noise:g}; what is not known has {among:.2f} among the points, "
+        "{inside:.2f} in the gap.",
+        "At x = −2.5 the line is off by {off:.2f}, and calls {among:.2f} not known.",
+    )
 
-    def draw(self, points: int, noise: float, model: str) -> Figure:
-        """Draw the curve with both bands, and the standard deviation of both."""
+    def __init__(
+        self, exact: Callable[[int, float, str], Exact], points: Float[Array, "3 N"],
+        choices: Mapping[str, Sequence[Any]],
+    ) -> None:  # fmt: skip
+        self.exact, self.choices = exact, choices
+        x, curve, luck = points
+        self.data = {
+            "x": x, "curve": curve, "luck": luck, "grid": GRID, "truth": gap.truth(GRID),
+            "among": AMONG, "inside": INSIDE, "centers": CENTERS,
+        }  # fmt: skip
+
+    def numbers(self, points: int, noise: float, model: str) -> dict[str, Any]:
+        """Return the curve with both bands, and the standard deviation of both parts."""
         found = self.exact(points, noise, model)
         mean, unknown = found.mean, found.unknown
         whole = np.hypot(unknown, noise)
+        return {
+            "grid": GRID, "truth": gap.truth(GRID), "x": found.x, "y": found.y,
+            "mean": mean, "unknown": unknown,
+            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * whole,
+            "above": mean + 2 * whole, "level": np.full_like(GRID, noise),
+            "among": unknown[AMONG], "inside": unknown[INSIDE],
+            "off": abs(gap.truth(GRID) - mean)[AMONG], "said": int(model != "bumps"),
+        }  # fmt: skip
+
+    def draw(self, points: int, noise: float, model: str) -> Figure:
+        """Draw the curve with both bands, and the standard deviation of both."""
+        found = self.numbers(points, noise, model)
         with house_style():
             figure, curves, parts = scene(("true curve",), ("mean ± 2σ", "σ of each part"))
-            for low, high in ((unknown, whole), (-whole, -unknown)):
-                curves.fill_between(
-                    GRID, mean + 2 * low, mean + 2 * high, color=MUTED, alpha=0.25, lw=0
-                )
-            band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.45, lw=0)
-            curves.plot(GRID, mean, color=DOUBT)
-            truth = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
-            curves.plot(GRID, gap.truth(GRID), label="true curve", **truth)
-            curves.plot(found.x, found.y, "o", color=INK, ms=3, alpha=0.6)
-            parts.plot(GRID, unknown, color=DOUBT, label="not known")
-            dots = {"color": MUTED, "lw": 2, "ls": (0, (1, 1))}
-            parts.plot(GRID, np.full_like(GRID, noise), label="noise", **dots)
+            for low, high, own, alpha in (
+                ("high", "above", MUTED, 0.25), ("below", "low", MUTED, 0.25),
+                ("low", "high", DOUBT, 0.45),
+            ):  # fmt: skip
+                band: dict[str, Any] = {"color": own, "alpha": alpha, "lw": 0}
+                gid = moves("grid", low, high)
+                curves.fill_between(GRID, found[low], found[high], gid=gid, **band)
+            curves.plot(GRID, found["mean"], color=DOUBT, gid=moves("grid", "mean"))
+            line: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
+            gid = moves("grid", "truth")
+            curves.plot(GRID, found["truth"], label="true curve", gid=gid, **line)
+            dots = {"color": INK, "ms": 4, "alpha": 0.6, "clip_on": False}
+            curves.plot(found["x"], found["y"], "o", gid=moves("x", "y"), **dots)
+            line = {"color": DOUBT, "label": "not known", "gid": moves("grid", "unknown")}
+            parts.plot(GRID, found["unknown"], **line)
+            line = {"color": MUTED, "lw": 2, "ls": (0, (1, 1)), "gid": moves("grid", "level")}
+            parts.plot(GRID, found["level"], label="noise", **line)
             name_curves(figure, curves)
             name_curves(figure, parts)
         return figure
-
-    def say(self, points: int, noise: float, model: str) -> str:
-        """Say both parts, or how far a line misses the curve."""
-        found = self.exact(points, noise, model)
-        among, inside = found.unknown[[AMONG, INSIDE]]
-        if model == "bumps":
-            return (
-                f"The noise has σ {noise:g}; what is not known has {among:.2f} among the points, "
-                f"{inside:.2f} in the gap."
-            )
-        off = abs(gap.truth(GRID) - found.mean)[AMONG]
-        return f"At x = −2.5 the line is off by {off:.2f}, and calls {among:.2f} not known."
 
 
 class Members:

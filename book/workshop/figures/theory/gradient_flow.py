@@ -8,6 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
+from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import key_room, panels, write_key
 from workshop.plot.style import INK, MUTED, Figure, color, heat_colors, house_style
 
@@ -42,8 +43,8 @@ def on_the_circle(axes: Axes) -> None:
     axes.set_xlabel("input, degrees")
 
 
-class First:
-    """Outputs with what pulls at them, and how far one pull reaches.
+class First(Computed):
+    """Outputs with what pulls at them, and how far one pull reaches; a page trains the network.
 
     Parameters
     ----------
@@ -56,37 +57,65 @@ class First:
     found
         Widths to what stands at each time: outputs (G,), those at the data, what the kernel of the
         start foresees, and how far the pull reaches.
+    starts
+        Widths to the weights of both layers before training, (2, h) and (h, 1).
+    lr
+        The learning rate.
     """
+
+    formula = "flow"
+    words = (
+        "At time {time:g} the network is {away:.2f} from the data (root mean square), and the "
+        "dashes up to {miss:.2f} off.",
+    )
 
     def __init__(
         self, angles: Float[Array, " B"], targets: Float[Array, " B"], at: int,
-        grid: Float[Array, " G"], times: Sequence[int],
+        grid: Float[Array, " G"], times: Sequence[float | int],
         found: Mapping[int, Sequence[tuple[Array, Array, Array, Array]]],
+        starts: Mapping[int, tuple[Array, Array]], lr: float,
     ) -> None:  # fmt: skip
         self.angles, self.targets, self.at, self.grid = angles, targets, at, grid
         self.found = found
         self.choices = {"time": [*times], "width": [*found]}
+        self.data = {
+            "angles": angles, "targets": targets, "at": at, "grid": grid, "lr": lr,
+            "times": times, "zero": np.zeros_like(grid),
+            "starts": {width: [*W, w[:, 0]] for width, (W, w) in starts.items()},
+        }  # fmt: skip
 
-    def of(self, time: int, width: int) -> tuple[Array, Array, Array, Array]:
+    def numbers(self, time: float | int, width: int) -> dict[str, Any]:
         """Return what stands at a time."""
-        return self.found[width][self.choices["time"].index(time)]
+        outputs, at_data, still, row = self.found[width][self.choices["time"].index(time)]
+        zero, goals = np.zeros_like(row), self.targets
+        return {
+            "grid": self.grid, "outputs": outputs, "still": still, "row": row, "zero": zero,
+            "first": self.found[width][0][3], "up": np.maximum(row, 0), "down": np.minimum(row, 0),
+            "angles": self.angles, "targets": goals, "under": np.minimum(at_data, goals),
+            "over": np.maximum(at_data, goals), "miss": np.abs(outputs - still).max(),
+            "away": np.sqrt(np.mean((at_data - goals) ** 2)),
+        }  # fmt: skip
 
-    def draw(self, time: int, width: int) -> Figure:
+    def draw(self, time: float | int, width: int) -> Figure:
         """Draw both."""
-        outputs, at_data, still, row = self.of(time, width)
+        found = self.numbers(time, width)
         with house_style():
             figure, (left, right) = panels(2, height=2.9, left=0.55, top=key_room())
-            for x, now, goal in zip(self.angles, at_data, self.targets, strict=True):
-                left.plot([x, x], [now, goal], color=rising(np.sign(goal - now)))
-            left.plot(self.grid, outputs, **REAL)
-            left.plot(self.grid, still, **STILL)
+            for name, sign in (("under", 1), ("over", -1)):
+                strokes: dict[str, Any] = {"color": rising(sign), "lw": 2}
+                gid = moves("angles", name, "targets")
+                left.vlines(self.angles, found[name], self.targets, gid=gid, **strokes)
+            left.plot(self.grid, found["outputs"], gid=moves("grid", "outputs"), **REAL)
+            left.plot(self.grid, found["still"], gid=moves("grid", "still"), **STILL)
             left.plot(self.angles, self.targets, **POINT)
             left.set(ylim=(-2.4, 2.4), yticks=[-2, -1, 0, 1, 2], title="output")
-            for sign in (1, -1):
-                side = np.where(sign * row > 0, row, 0)
-                right.fill_between(self.grid, side, color=rising(sign), alpha=0.25, lw=0)
-            right.plot(self.grid, row, **REAL)
-            right.plot(self.grid, self.found[width][0][3], **STILL)
+            for name, sign in (("up", 1), ("down", -1)):
+                fill: dict[str, Any] = {"color": rising(sign), "alpha": 0.25, "lw": 0}
+                right.fill_between(
+                    self.grid, found["zero"], found[name], gid=moves("grid", "zero", name), **fill
+                )
+            right.plot(self.grid, found["row"], gid=moves("grid", "row"), **REAL)
+            right.plot(self.grid, found["first"], gid=moves("grid", "first"), **STILL)
             right.plot(self.angles[self.at], 0, clip_on=False, zorder=5, **POINT)
             right.set(ylim=(-0.55, 1.85), yticks=[-0.5, 0, 0.5, 1, 1.5])
             right.set_title(f"how far a pull at {self.angles[self.at]:g}° reaches")
@@ -95,15 +124,6 @@ class First:
                 on_the_circle(axes)
             write_key(figure, KEY)
         return figure
-
-    def say(self, time: int, width: int) -> str:
-        """Say how far it is, and how far the prediction is off."""
-        outputs, at_data, still, _ = self.of(time, width)
-        away = np.sqrt(np.mean((at_data - self.targets) ** 2))
-        return (
-            f"At time {time} the network is {away:.2f} from the data (root mean square), and the "
-            f"dashes up to {np.abs(outputs - still).max():.2f} off."
-        )
 
 
 class Units:

@@ -191,7 +191,7 @@ class DrawDigit:
 
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and what the script needs."""
-        still = Frames([self.readable], folder).pictures(0, self.alt())
+        still = Frames([self.readable], folder).pictures(self.alt())
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         data = embedded(self.data())

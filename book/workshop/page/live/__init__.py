@@ -231,7 +231,7 @@ class Page:
 
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and the state for the script."""
-        picture = Frames([self._picture.readable], folder).pictures(0, self._picture.alt())
+        picture = Frames([self._picture.readable], folder).pictures(self._picture.alt())
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)

@@ -53,7 +53,6 @@ export const mount = (root, { state: first, small = false, distributions = false
     },
   }, behind);
   trainer.distributions = distributions;
-  trainer.beside = !small;
 
   const hint = hintOf(`${name}-hint`, small);
   const stage = stageOf(root, trainer, hint.id);

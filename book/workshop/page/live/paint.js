@@ -169,23 +169,19 @@ const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
 };
 
 const WIDEST = "widest gap";
-// Where neighbors are farthest apart, low in the plot: a bracket, and its name where there is room. Returns its place.
+// Where neighbors are farthest apart: a faint band, as in all figures, and its name where there is room. Returns its place.
 const gap = (context, { x, pad, inner }, look, points) => {
   const [left, right] = widest(points).map(x);
-  const y = pad.top + inner.h - 9;
-  context.strokeStyle = context.fillStyle = look.muted;
-  context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(left, y - 5);
-  context.lineTo(left, y);
-  context.lineTo(right, y);
-  context.lineTo(right, y - 5);
-  context.stroke();
+  const y = pad.top + inner.h - 10;
+  context.fillStyle = look.muted;
+  context.globalAlpha = 0.09;
+  context.fillRect(left, pad.top, right - left, inner.h);
+  context.globalAlpha = 1;
   context.textAlign = "left";
   context.textBaseline = "middle";
   const { width } = context.measureText(WIDEST);
-  if (right - left > width + 8) context.fillText(WIDEST, (left + right - width) / 2, y - 9);
-  return [left, right, y - 18, y];
+  if (right - left > width + 8) context.fillText(WIDEST, (left + right - width) / 2, y);
+  return [left, right, y - 8, y + 8];
 };
 
 // Whether names have room beside what they name: the two of a comparison always have.

@@ -154,7 +154,8 @@ export const stageOf = (root, trainer, hint) => {
     const compared = Boolean(behind);
     const width = widthOf(canvases[0].canvas);
     key.hidden = !trainer.plane && labeled(width, compared);
-    const beside = trainer.beside ? sides(state).length : 1; // as high as one picture of all their width
+    // As high as one picture of all their width.
+    const beside = trainer.plane ? 1 : getComputedStyle(element).gridTemplateColumns.split(" ").length;
     const names = key.hidden || !labeled(beside * width, false) ? 0 : KEY;
     const curve = heightOf(beside * width, canvases.length / beside) - names;
     const seen = pictures(curve);

@@ -42,7 +42,6 @@ export class Trainer {
     this.layer = state.hidden_layers > 1 ? 1 : 0; // whose matrices are shown
     this.matrices = false; // whether they are
     this.distributions = false; // whether means and standard deviations are shown
-    this.beside = false; // whether curves of two networks share the place of one
     this.chosen = -1; // a point
     this.cursor = null; // of the keyboard
     this.brush = 0; // the class of a new point

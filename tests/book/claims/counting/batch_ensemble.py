@@ -1,101 +1,83 @@
-"""What *What is inside a BatchEnsemble?* claims, by counts and by new layers."""
-
-from math import comb
+"""What *What is inside a BatchEnsemble?* claims, by counts and by layers."""
 
 import numpy as np
 
-from ensedu import counting
+from ensedu import costs, counting
 from ensedu import numpy as en
 from tests.book.claiming import Claims
 
-PROOF = "a step of a proof"
 CLAIMS = Claims(
     "counting/batch-ensemble",
     unclaimed={
-        "Multiply each row of a 50 × 50": "the box's question",
-        "How many of the 2,500 entries can": "the box's question",
-        "the default, each entry is +1 or": "what a start is",
-        "comes from a normal distribution around 1": "what a start is",
-        "entry (a, j) of W_i - W is": PROOF,
-        "So what is not 0 stands in": PROOF,
-        "independent entries of W of mean 0": "an assumption",
-        "and each that remains carries": PROOF,
-        "For a member with itself it is": PROOF,
-        "so it pulls them to 0": "what weight decay is",
+        "A weight matrix has 50 rows and": "the box's question",
+        "can you change with these 100": "the box's question",
+        "A matrix has rank 1 if all": "what rank 1 is",
+        "each entry is 1 or -1 with": "what random signs are",
+        "the last layer of 1-50-50-1 are like": "a name",
     },
 )
-
 says = CLAIMS.says
-BATCH, DEEP = "batch_ensemble", "deep_ensemble"
+BATCH, DEEP = METHODS = "batch_ensemble", "deep_ensemble"
+x, r, s = np.array([1.0, 2]), np.array([2.0, -1]), np.array([1, 0.5, 1])
+SMALL = np.array([[1.0, -1, 2], [3, 1, 1]])
+OWN = SMALL * np.outer(r, s)
 rank = np.linalg.matrix_rank
 
 
-def layer(m: int, n: int, members: int, seed: int = 0, **start) -> en.BatchEnsembleLinear:
-    """Return a layer from this seed."""
-    return en.BatchEnsembleLinear(m, n, members, rng=np.random.default_rng(seed), **start)
+def layer(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Return W, the matrix of a member, and its fast weights, as a layer makes them."""
+    own = en.BatchEnsembleLinear(m, n, 1, rng=np.random.default_rng(seed), init="normal")
+    return own.params["weight"], own.weight_matrices()[0], [own.params[name] for name in "rs"]
 
 
-def ranks(seed: int) -> list[int]:
-    """Return the ranks of W, W_1, W_1 - W and W_1 - W_2, nine by eight, from N(1, σ²)."""
-    own = layer(9, 8, 2, seed, init="normal")
-    W, (V, U) = own.params["weight"], own.weight_matrices()
-    return rank(np.stack([W, V, V - W, V - U])).tolist()
+def differ(h: int, at: int | None = None) -> int:
+    """Return what a BatchEnsemble 1-h-h-1 of four stores more than a deep ensemble, in a layer."""
+    counts = [counting.mlp([1, h, h, 1], method, 4) for method in METHODS]
+    batch, deep = (own if at is None else own.layers[at] for own in counts)
+    return batch.total - deep.total
 
 
-def sign_rank(r: np.ndarray, s: np.ndarray) -> int:
-    """Return the rank of W ∘ r sᵀ − W for signs, by the formula."""
-    return min((r > 0).sum(), (s < 0).sum()) + min((r < 0).sum(), (s > 0).sum())
+def smaller_by_the_rule() -> bool:
+    """Say whether exactly the layers of the proposition are smaller."""
+    return all(
+        (counting.layer(m, n, BATCH, M).total < counting.layer(m, n, DEEP, M).total)
+        == (M * (m + n) < (M - 1) * m * n)
+        for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)
+    )  # fmt: skip
 
 
-def drawn() -> tuple[float, float]:
-    """Return how often 50 and 50 random signs give full rank, and the mean rank."""
-    signs = np.where(np.arange(50) < np.arange(51)[:, None], 1, -1)
-    chance = np.array([comb(50, k) / 2**50 for k in range(51)])
-    found = np.array([[sign_rank(r, s) for s in signs] for r in signs])
-    return chance @ (found == 50) @ chance, chance @ found @ chance
-
-
-def correlation(std: float) -> float:
-    """Return how outputs of two members of a layer correlate, without biases; 0 is for signs."""
-    start = {"init": "normal", "init_std": std} if std else {"init": "signs"}
-    x, found = np.random.default_rng(1).standard_normal((64, 200)), []
-    for seed in range(20):
-        outputs = x @ layer(200, 200, 2, seed, **start).weight_matrices()
-        found.append(np.corrcoef(*outputs.reshape(2, -1))[0, 1])
-    return float(np.mean(found))
-
-
-def more(h: int) -> int:
-    """Return what a BatchEnsemble 1-h-1 of four members holds more than a deep ensemble."""
-    return counting.mlp([1, h, 1], BATCH, 4).total - counting.mlp([1, h, 1], DEEP, 4).total
-
-
-OWN, DRAWS = layer(50, 50, 1, init="normal"), [layer(9, 8, 1, seed) for seed in range(50)]
-W, (V,), FAST = OWN.params["weight"], OWN.weight_matrices(), [OWN.params[name] for name in "rs"]
+W, V, FAST = layer(50, 50)
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
-R, S = np.array([1, 1, -1]), np.array([1, -1])
-says("All 2,500: entry", lambda: (V != W).sum())
-says("But 100 numbers reach only the matrices", lambda: sum(own.size for own in FAST))
-says(["is the same pattern, times one number", "W_i / W has rank 1"], lambda: rank(V / W))
-says("a chance of probability 0", lambda: np.mean([ranks(k) != [8] * 4 for k in range(50)]))
-says("W_i has not, and W_i - W", lambda: all(
-    rank(own.weight_matrices() - own.params["weight"]) == sign_rank(*map(own.params.get, "rs"))
-    for own in DRAWS
+says("You can change all 2,500, because", lambda: (V != W).sum())
+says("price of storing 100 numbers in place of", lambda: sum(own.size for own in FAST))
+says("numbers in place of 2,500", lambda: W.size)
+says("x = (1, 2) becomes (2, -2), then", lambda: (x * r).tolist() == [2, -2])
+says("then (-4, -4, 2), then (-4, -2, 2)", lambda: [*(x * r) @ SMALL, *((x * r) @ SMALL) * s])
+says("W by 2 and by -1, and its", lambda: r)
+says("(2, -1, 4) and (-3, -\\frac12, -1)",
+     lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))  # fmt: skip
+says("so W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
+says("multiply rows and columns by numbers other than", lambda: all(
+    rank(own) == rank(shared) == 8 for shared, own, _ in (layer(9, 8, k) for k in range(50))
 ))  # fmt: skip
-says("8% of draws, and rank 46 on average", drawn)
-says("are 150, where a deep ensemble pays 2,550",
-     lambda: [counting.one_more_member(50, 50, name).total for name in (BATCH, DEEP)])  # fmt: skip
-says("a square layer is smaller from width 3",
-     lambda: counting.break_even_width([None, None], BATCH, 4))  # fmt: skip
-OUTPUTS = (0.1, 1.01**-2), (0.5, 1.25**-2), (0, 0)
-says(["correlate by 1 / (1 + \\sigma^2)^2, from",
-      "start uncorrelated from random signs, and correlate"],
-     lambda: all(abs(correlation(std) - wanted) < 0.02 for std, wanted in OUTPUTS))  # fmt: skip
-says("at least 1, so the layer is larger", lambda: more(1) > 0)
-says("holds 2h + 8 numbers more than the", lambda: (more(2) - more(1), 2 * more(1) - more(2)))
-says("1{,}104 in all; so much costs the", lambda: SIX.total - FIVE.total)
-says("hold 79{,}400 + 5{,}520 = 84{,}920",
-     lambda: (FIVE.shared, FIVE.per_member + FIVE.biases, FIVE.total))  # fmt: skip
-says("\\min(1, 1) = 2, which is full", lambda: (
-    (R < 0).sum(), (S > 0).sum(), rank(W[:3, :2] * np.outer(R, S) - W[:3, :2])
-))  # fmt: skip
+says("You get (2, 1, 2) in the first",
+     lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))  # fmt: skip
+says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
+says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
+says("exactly as many as the products of a", lambda: len({
+    costs.layer(50, 50, method, 4, batch_size=32).product_flops for method in METHODS
+}) == 1)  # fmt: skip
+says("member costs 150 parameters, where a deep ensemble",
+     lambda: counting.one_more_member(50, 50, BATCH).total)  # fmt: skip
+says("where a deep ensemble pays 2,550",
+     lambda: counting.one_more_member(50, 50, DEEP).total)  # fmt: skip
+says("It is smaller than a deep ensemble's if", smaller_by_the_rule)
+says("each of them has 54 parameters more than", lambda: {differ(50, 0), differ(50, 2)} == {54})
+says("between them has 7,100 fewer, so the", lambda: -differ(50, 1))
+says("3,812 parameters, and the deep ensemble 10,804",
+     lambda: [counting.mlp([1, 50, 50, 1], method, 4).total for method in METHODS])  # fmt: skip
+says("from width 5 on is the whole",
+     lambda: next(h for h in range(1, 99) if differ(h) < 0))  # fmt: skip
+says("= 79{,}400 weights", lambda: FIVE.shared)
+says("which makes 1{,}104, and this is", lambda: SIX.total - FIVE.total)
+says("= 84{,}920", lambda: FIVE.total)

@@ -1,58 +1,92 @@
-"""What *What is inside a fully connected layer?* claims, by counts, and by signals of layers."""
-
-from math import factorial
+"""What *What is inside a fully connected layer?* claims, by counts, and by layers."""
 
 import numpy as np
 
 from ensedu import counting
 from ensedu import numpy as en
-from scripts.source_lines import cells_of
 from tests.book.claiming import Claims
-from tests.book.conftest import read
 
+PROOF = "a step of a proof"
+ASSUMED = "an assumption"
 CLAIMS = Claims(
     "counting/fully-connected",
     unclaimed={
         "input, two hidden layers of 50 units": "the box's question",
-        "same with 1 in place of": "a step of a proof",
-        "independent, with mean 0, so in the": "an assumption",
-        "distribution is symmetric around 0": "the same assumption",
-        "often negative as positive, and as": "it follows from the sentence before",
-        "ReLU sets the negative half to 0": "what ReLU is",
+        "which replaces each negative number by 0": "what ReLU is",
+        "same with 1 in place of": PROOF,
+        "1-50-50-1 start at the same value": ASSUMED,
+        "independent, symmetric around 0 and of variance": ASSUMED,
+        "the weights are independent with mean 0": PROOF,
+        "which ReLU sets to 0, holds half": PROOF,
     },
 )
 says = CLAIMS.says
 CURVE, DIGITS = counting.mlp([1, 50, 50, 1]), counting.mlp([64, 64, 64, 10])
-CELLS = cells_of(read("book/counting/fully-connected"))
+FIRST, MIDDLE, LAST = CURVE.layers
+W, b = np.array([[1.0, -1, 2], [3, 1, 1]]), np.array([0.0, 0, 1])
 
 
-def growth(activation, draws: int = 20) -> float:
-    """Return by how much 20 layers of width 1,000 change the mean square, each on its own."""
+def raised(x: np.ndarray) -> np.ndarray:
+    """Return how the outputs of the small layer change with its weight 3."""
+    more = W.copy()
+    more[1, 0] += 1
+    return x @ more - x @ W
+
+
+def equal_units() -> bool:
+    """Say whether units that start equal are equal after ten steps."""
+    net, rng = en.mlp([1, 50, 50, 1], rng=np.random.default_rng(0)), np.random.default_rng(1)
+    for array in net.params.values():
+        array[...] = 0.02
+    x, optimizer = rng.standard_normal((20, 1)), en.Adam(net, lr=0.01)
+    for _ in range(10):
+        net.backward(en.half_squared_error(net(x), np.sin(x))[1])
+        optimizer.step()
+    enters, between = net.params["0.weight"], net.params["2.weight"]
+    return all(np.allclose(own, own.ravel()[0], rtol=1e-9) for own in (enters, between))
+
+
+def kept(activation) -> float:
+    """Return the mean square behind 20 layers of width 1,000, each on its own, of 1 before it."""
     rng = np.random.default_rng(1)
     x = rng.standard_normal((200, 1000))
-    weights = (rng.uniform(-1, 1, (1000, 1000)) / 1000**0.5 for _ in range(draws))
-    return float(np.mean([(activation(x @ W) ** 2).mean() for W in weights]))
+    weights = (en.Linear(1000, 1000, rng=rng).params["weight"] for _ in range(20))
+    return float(np.mean([(activation(x @ own) ** 2).mean() for own in weights]))
 
 
-def function_kept(scale: bool) -> bool:
-    """Say whether a network computes the same when units change places, or trade a factor of 2."""
+def exchanged() -> bool:
+    """Say whether a network computes the same when units of a hidden layer change places."""
     net = en.mlp([1, 50, 50, 1], rng=np.random.default_rng(0))
     x, params = np.linspace(-4.6, 4.6, 185)[:, None], net.params
-    kept, order = net(x), np.r_[1, 0, 2:50]
+    before, order = net(x), np.r_[1, 0, 2:50]
     for name in ("0.weight", "0.bias"):
-        params[name][...] = 2 * params[name] if scale else params[name][..., order]
-    params["2.weight"][...] = params["2.weight"] / 2 if scale else params["2.weight"][order]
-    return np.allclose(net(x), kept, rtol=0, atol=1e-12)
+        params[name][...] = params[name][..., order]
+    params["2.weight"][...] = params["2.weight"][order]
+    return np.allclose(net(x), before, rtol=0, atol=1e-12)
 
 
-says("It holds 2,701 numbers, and 2,550", lambda: (CURVE.total, CURVE.layers[1].total))
-says("numbers, then 50 \\cdot 50 + 50 =", lambda: CURVE.layers[1].total == 50 * 50 + 50)
-says("holds 2,701, and 94%", lambda: (CURVE.total, 2550 / 2701))
-says(
-    "one with every number at 0.02", lambda: sum("\nVALUE, grid = 0.02, " in c for c in CELLS) == 1
-)
-says("a layer divides it by \\sqrt3 \\approx 1.73", lambda: growth(np.asarray) ** -0.5)
-says("multiplies the mean square by 6, and", lambda: 1 / growth(lambda y: np.maximum(y, 0)))
-says("64 \\cdot 10 + 10 = 650: together", lambda: DIGITS.layers[2].total == 64 * 10 + 10 == 650)
-says("Nothing changes, either way", lambda: function_kept(False) and function_kept(True))
-says("The 50 units of one layer have", lambda: f"{factorial(50):.0e}" == "3e+64")
+says("It has 2,701 parameters, and 2,550 of them",
+     lambda: (CURVE.total, MIDDLE.total))  # fmt: skip
+says(["which takes 50 \\cdot 50 weights", "Between the hidden layers, both sides have 50",
+      "and 50 biases, and this one layer"],
+     lambda: (MIDDLE.shared, MIDDLE.biases) == (50 * 50, 50))  # fmt: skip
+says(["one output need only 50 weights each", "there are 1 \\cdot 50 weights and"],
+     lambda: (FIRST.shared, FIRST.biases, LAST.shared, LAST.biases) == (50, 50, 50, 1))  # fmt: skip
+says("1 + 2 \\cdot 3 = 7: it",
+     lambda: (np.array([1.0, 2]) @ W + b)[0] == 1 * 1 + 2 * 3 == 7)  # fmt: skip
+says("If you change the weight 3, only this",
+     lambda: (raised(np.array([1.0, 2])) != 0).tolist() == [True, False, False])  # fmt: skip
+says("twice as much as the weight, because the",
+     lambda: raised(np.array([1.0, 2]))[0])  # fmt: skip
+says("94% of all 2,701 parameters", lambda: (MIDDLE.total / CURVE.total, CURVE.total))
+says(["Then the 50 units of a layer compute", "apart, so 50 of them are worth one"],
+     equal_units)  # fmt: skip
+says("leaves a sixth of the mean square",
+     lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)  # fmt: skip
+says("have the variance 1/(3m)", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
+says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
+says("= 4{,}160 in each of the first",
+     lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])  # fmt: skip
+says("= 650 in the last one, and 8{,}970",
+     lambda: (DIGITS.layers[2].total, DIGITS.total))  # fmt: skip
+says("Nothing happens, because the next layer", exchanged)

@@ -1,4 +1,4 @@
-"""What *What is inside a rank-1 BNN?* claims, by counts and by draws of layers."""
+"""What *What is inside a rank-1 BNN?* claims, by counts and by samples of layers."""
 
 from itertools import product
 
@@ -13,13 +13,15 @@ from tests.book.claiming import Claims
 CLAIMS = Claims(
     "counting/rank-1-bnn",
     unclaimed={
-        "every entry shall be random": "the box's question",
-        "so member 1 is at its mean": "the cell below has this noise",
-        "with independent entries of mean": "an assumption",
-        "which are independent and have mean 1": "an assumption",
+        "random matrix with 50 rows and 50": "the box's question",
+        "So a mean of 2 in r": "an example",
+        "what the guess of rank 1 loses": "a name",
     },
 )
 says = CLAIMS.says
+W = np.array([[1.0, -1, 2], [3, 1, 1]])
+R, S = np.array([1.5, 0.5]), np.array([1, 1, 1.5])
+SAMPLE = W * np.outer(R, S)
 
 
 def rank1(m: int, n: int, members: int = 1, seed: int = 0, **options) -> en.Rank1Linear:
@@ -27,9 +29,9 @@ def rank1(m: int, n: int, members: int = 1, seed: int = 0, **options) -> en.Rank
     return en.Rank1Linear(m, n, members, rng=np.random.default_rng(seed), **options)
 
 
-def draws(layer, x: tuple[int, ...]) -> list[int]:
-    """Return how many random numbers a pass takes, for each array of them."""
-    return [noise.size for noise in layer.noise(np.random.default_rng(0), x).values()]
+def drawn(layer, x: tuple[int, ...]) -> int:
+    """Return how many random numbers a pass takes."""
+    return sum(noise.size for noise in layer.noise(np.random.default_rng(0), x).values())
 
 
 def added(m: int, n: int, method: str = "rank1") -> int:
@@ -66,34 +68,55 @@ def moments() -> bool:
     return np.allclose(covariance(layer, "r", "s"), np.outer(w, w) * products)
 
 
-def kept(std: float) -> float:
-    """Return how outputs under draws correlate with those at means of 1, in 40 layers."""
-    rng, found = np.random.default_rng(6), []
-    for _ in range(40):
-        layer = en.Rank1Linear(50, 50, 1, rng=rng, init_std=1e-9, posterior_std=std)
-        x = rng.standard_normal((200, 50))
-        found.append([x @ layer.weight_matrices()[0], x @ layer.params["weight"]])
-    return np.corrcoef(*np.swapaxes(found, 0, 1).reshape(2, -1))[0, 1]
+def no_covariance() -> float:
+    """Return the largest covariance of two weights of a mean-field layer."""
+    field = en.MeanFieldLinear(2, 2, rng=np.random.default_rng(2))
+    return np.abs(np.triu(covariance(field, "weight"), 1)).max()
+
+
+def scaled() -> bool:
+    """Say whether r's numbers times 2 and s's over 2 leave each sample as it is."""
+    one, two = (rank1(3, 5, posterior_std=0.4) for _ in range(2))
+    noise = one.noise(np.random.default_rng(1))
+    for name, factor in {"r": 2.0, "s": 0.5}.items():
+        two.params[f"{name}_mean"][...] *= factor
+        own = two.params[f"{name}_rho"]
+        own[...] = np.log(np.expm1(factor * np.log1p(np.exp(own))))  # softplus, there and back
+    return np.allclose(one.weight_matrices(noise), two.weight_matrices(noise))
 
 
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
 COUNT = counting.rank1(784, 100, ensemble_size=5)
-says("2,500, if all entries shall be independent", lambda: draws(FIELD, (128, 50))[0])
-says("But 100 make every entry random", lambda: sum(draws(rank1(50, 50), (1, 128, 50))))
-says("26.7 million random numbers, more than the 25.5", lambda: np.array(of_resnet()) / 1e6)
-says("it would take 102 million", lambda: 4 * of_resnet()[1] / 1e6)
-says("In a mean-field layer every covariance is 0", lambda: np.abs(np.triu(
-    covariance(en.MeanFieldLinear(2, 2, rng=np.random.default_rng(2)), "weight"), 1
-)).max())  # fmt: skip
-says("and move together; in mean-field none do", moments)
-says("costs 2m + 3n numbers, 250 for", lambda: (
-    added(3, 1) - added(2, 1), added(1, 3) - added(1, 2), added(50, 50)
+says("With 2,500 of them every weight can vary", lambda: FIELD.params["weight_mean"].size)
+says(["But 100 will do, one for each", "a member draws 100, and a mean-field"],
+     lambda: drawn(rank1(50, 50), (1, 128, 50)) == 100)  # fmt: skip
+says("100 random numbers move 2,500 weights",
+     lambda: (drawn(rank1(50, 50), (1, 128, 50)), 50 * 50))  # fmt: skip
+says("gives r = (1.5, 0.5) and s",
+     lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))  # fmt: skip
+says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
+says("all three weights of the first row moved",
+     lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))  # fmt: skip
+says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
+says("and weights of a column share", moments)
+says("Every product r_a s_j stays as it was", scaled)
+says("costs 250 parameters, where a BatchEnsemble pays 150",
+     lambda: (added(50, 50), added(50, 50, "batch_ensemble")))  # fmt: skip
+says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
+says(
+    "begins at width 6, in place of 3",
+    lambda: [
+        counting.break_even_width([None, None], own, 4) for own in ("rank1", "batch_ensemble")
+    ],
+)
+says("4,620 parameters, fewer than the 5,402 of", lambda: (
+    counting.mlp([1, 50, 50, 1], "rank1", 4).total,
+    counting.mlp([1, 50, 50, 1], "mean_field").total,
 ))  # fmt: skip
-says("where a BatchEnsemble pays 150", lambda: added(50, 50, "batch_ensemble"))
-says("a square one from width 6 on",
-     lambda: counting.break_even_width([None, None], "rank1", 4))  # fmt: skip
-says("0.99 for σ = 0.1, but by 0.5", lambda: (kept(0.1), 0.1, kept(1.0)))
-says("With means of 1, an output under",
-     lambda: all(abs(kept(std) - 1 / (1 + std**2)) < 0.02 for std in (0.1, 1.0)))  # fmt: skip
-says("That makes 87{,}740 in all", lambda: COUNT.total)
-says("A batch draws 4{,}420 numbers, one for", lambda: sum(draws(rank1(784, 100, 5), (5, 1, 784))))
+says("mean-field layer 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
+says("26.7 million random numbers in a ResNet-50", lambda: of_resnet()[0] / 1e6)
+says("more than a mean-field ResNet-50 that is", lambda: of_resnet()[0] > of_resnet()[1])
+says("= 78{,}400 shared weights, 5",
+     lambda: (COUNT.shared, 5))  # fmt: skip
+says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
+says("It draws 4{,}420 random numbers, one", lambda: drawn(rank1(784, 100, 5), (5, 1, 784)))

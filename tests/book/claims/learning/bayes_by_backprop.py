@@ -55,7 +55,7 @@ def found() -> dict[str, Any]:
 
 def line(around: int = 3) -> Any:
     """Return a line as it is drawn."""
-    return found()["lines"][around]
+    return found()["both"](around)
 
 
 def true(around: int = 3) -> np.ndarray:

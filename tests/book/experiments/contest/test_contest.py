@@ -1,14 +1,28 @@
-"""The tables of the contest are what its protocol makes: rows, choices, and single trainings."""
+"""The contest's tables are what its protocol makes, and pages say what they hold."""
+
+import itertools
+import math
+from dataclasses import replace
+from itertools import combinations
+from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ensedu import uncertainty
+from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.networks import MEMBERS
+from ensedu.contest.statistics import DELTA
 from ensedu.contest.tasks import given
+from ensedu.data import concrete
+from ensedu.methods import METHODS
+from tests.contest import small
 from workshop import measured
-from workshop.experiments import contest
-from workshop.experiments.contest import reading
+from workshop.experiments import contest, false_words
+from workshop.experiments.contest import mixes, reading
 from workshop.experiments.contest.tasks import TASKS
+from workshop.plot.forest import EQUAL
 
 PREDICTED = {
     row["contestant"]: row for row in measured.load("contest/concrete-predictions")["rows"]
@@ -17,14 +31,6 @@ PREDICTED = {
 
 def row_of(task, contestant, split=0):
     return measured.row(reading.rows(task), contestant=contestant, split=split)
-
-
-def test_each_task_has_a_row_for_each_contestant_and_split():
-    assert reading.tasks() == [*TASKS]
-    for task in TASKS:
-        cases = contest.TABLES[f"contest/{task}"].cases
-        found = [{key: row[key] for key in cases[0]} for row in reading.rows(task)]
-        assert found == [*cases]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -59,3 +65,242 @@ def test_single_predictions_are_those_of_the_table_of_concrete():
     mean, std = (np.array(PREDICTED["single"][key])[:, None] for key in ("mean", "std"))
     nll = uncertainty.gaussian_nll(mean[None], std[None] ** 2, y).mean()
     assert nll == pytest.approx(PREDICTED["single"]["nll"], rel=1e-3)
+
+
+def by_hand(task, contestant, score, scaled=False):
+    """Return a score (splits, starts) from the rows of a table."""
+    own = [row for row in reading.rows(task) if row["contestant"] == contestant]
+    own.sort(key=lambda row: row["split"])
+    return np.array([(row["scaled"] if scaled else row)[score] for row in own])
+
+
+def both_copies(task, score, scaled):
+    """Return a score of all trainings of one network."""
+    return np.concatenate(
+        [by_hand(task, name, score, scaled) for name in (REFERENCE, *AGAIN)], axis=1
+    )
+
+
+@pytest.mark.parametrize("tempered", [False, True])
+@pytest.mark.parametrize("score", reading.SCORES)
+def test_scores_are_those_of_the_rows(score, tempered):
+    for one in reading.task_scores(score, tempered):
+        own = {row["contestant"] for row in reading.rows(one.name)} & {*reading.contenders()}
+        assert {*one.values} == {*own, *([] if tempered else [reading.SCALED])}
+        for name, values in one.values.items():
+            if name in (REFERENCE, reading.SCALED):
+                own = both_copies(one.name, score, tempered or name == reading.SCALED)
+            else:
+                own = by_hand(one.name, name, score, tempered)
+            np.testing.assert_array_equal(values, own)
+        assert one.classes == bool(TASKS[one.name]().classes)
+    kinds = {one.classes for one in reading.task_scores(score, tempered)}
+    assert kinds == set(reading.SCORES[score][1])
+
+
+@pytest.mark.parametrize("tempered", [False, True])
+def test_by_other_code_each_word_is_the_same(tempered):
+    """From the rows alone, each pair of trainings in a loop, and by SciPy's binomial test."""
+    by_source = {}
+    for task in reading.tasks():
+        trained = {
+            name: by_hand(task, name, "nll", tempered).tolist()
+            for name in reading.contenders()
+            if name != REFERENCE and name in reading.scores_of_rows(task, "nll")
+        }  # fmt: skip
+        trained[REFERENCE] = both_copies(task, "nll", tempered).tolist()
+        if not tempered:
+            trained[reading.SCALED] = both_copies(task, "nll", True).tolist()
+        luck = [
+            np.std([x - y for a, b in zip(one, other, strict=True) for x in a for y in b], ddof=1)
+            for one, other in combinations(trained.values(), 2)
+        ]
+        for name, splits in trained.items():
+            gap = (np.mean(splits) - np.mean(trained[REFERENCE])) / np.median(luck)
+            source = "mnist" if task == "lenet" else task
+            by_source.setdefault(name, {}).setdefault(source, []).append(gap)
+    del by_source[REFERENCE]
+    found = reading.compared("nll", tempered=tempered)
+    assert {*found} == {*by_source}
+    for name, each in by_source.items():
+        d = np.array([np.mean(tasks) for tasks in each.values()])
+        p = len(found) * stats.binomtest(int((d < 0).sum()), len(d)).pvalue
+        clear = "better" if np.median(d) < 0 else "worse"
+        assert found[name].word == (clear if p <= 0.05 else "unclear"), name
+        assert found[name].middle == pytest.approx(np.median(d), rel=1e-9)
+
+
+def copies(tasks, trained):
+    """Return tasks of two copies of one network, in their units: of each `trained` a half."""
+    found = []
+    for task, own in zip(tasks, trained, strict=True):
+        halves = dict(zip((REFERENCE, "again"), np.split(own, 2, axis=1), strict=True))
+        found.append(replace(task, values={**task.values, **halves}))
+    return found
+
+
+def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
+    assert EQUAL == DELTA
+    chosen = ["deep_ensemble", "wide", reading.SCALED]
+    assert [*reading.forests(chosen)["without"]] == [*map(reading.label, chosen)]
+    assert [*reading.forests(chosen)["with"]] == [*map(reading.label, chosen[:2])]
+    for words, tempered in (("without", False), ("with", True)):
+        rows, own = reading.forests()[words], reading.compared("nll", tempered=tempered)
+        assert [*rows] == [*map(reading.label, own)]
+        for name, one in own.items():
+            row = rows[reading.label(name)]
+            assert row.interval == (one.low, one.middle, one.high)
+            assert [*row.sources] == [*one.sources.values()] and row.word == one.word
+            assert row.method == (name if name in METHODS else None)
+
+
+def test_other_ways_leave_out_a_copy_or_tasks():
+    ways = reading.other_ways(True)
+    usual, first, second, mlps, _ = ways.values()
+    assert usual == reading.compared("nll", tempered=True)
+    for found, copy in ((first, REFERENCE), (second, *AGAIN)):
+        for task in found["wide"].tasks:
+            own, other = (by_hand(task.task, name, "nll", True) for name in ("wide", copy))
+            assert task.interval.mean == pytest.approx(own.mean() - other.mean(), abs=1e-12)
+    assert {task.task for task in mlps["wide"].tasks} == {*reading.tasks()} - {"lenet"}
+
+
+def test_costs_are_ratios_on_the_same_split():
+    assert reading.costs(REFERENCE) == dict.fromkeys(reading.COSTS, 1.0)
+    logs = []
+    for task in reading.tasks():
+        own, one = (
+            {row["split"]: row["kept"] for row in reading.rows(task) if row["contestant"] == name}
+            for name in ("deep_ensemble", REFERENCE)
+        )
+        logs.append(math.log(sorted(own[k] / one[k] for k in own)[len(own) // 2]))
+    assert reading.costs("deep_ensemble")["kept"] == pytest.approx(
+        math.exp(sum(logs) / len(logs)), rel=1e-12
+    )
+
+
+def test_passes_are_those_that_run():
+    """Each has an output; but where one body serves all members they cost no time."""
+    task = small.task(steps=1)
+
+    def outputs(name):
+        job = small.job(task, CONTESTANTS[name])
+        return len(CONTESTANTS[name].train(job)(job.given.test[0]).mean)
+
+    for name in (
+        "wide", "long", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout",
+        "swag",
+    ):  # fmt: skip
+        assert outputs(name) == reading.passes(name), name
+    assert outputs("last_layer") == MEMBERS and reading.passes("last_layer") == 1
+    assert reading.costs("last_layer")["predict_seconds"] < 1.2
+
+
+def test_means_of_a_task_are_those_of_its_rows():
+    task = reading.tasks()[0]
+    found = reading.means(task)
+    assert {*found} == {*reading.contenders(), reading.SCALED}
+    for name, scores in found.items():
+        for score, (mean, difference) in scores.items():
+            one = both_copies(task, score, False)
+            if name in (REFERENCE, reading.SCALED):
+                own = both_copies(task, score, name == reading.SCALED)
+            else:
+                own = by_hand(task, name, score)
+            assert mean == pytest.approx(own.mean(), rel=1e-12)
+            assert (difference is None) == (name == REFERENCE)
+            if difference:
+                gap = (own.mean(axis=1) - one.mean(axis=1)).mean()
+                assert difference.mean == pytest.approx(gap, rel=1e-9, abs=1e-12)
+    asked = bool(TASKS[task]().classes)
+    assert {*found[REFERENCE]} == {k for k, (_, kinds) in reading.SCORES.items() if asked in kinds}
+
+
+AGE = concrete().names.index("age")
+
+
+@pytest.fixture(scope="module")
+def own():
+    """The rows of concrete that the contest's first repetition trains on, and tests."""
+    return given(TASKS["concrete"](), 0)
+
+
+@pytest.fixture(scope="module")
+def strength(own):
+    return own.center + own.unit * own.test[1][:, 0]
+
+
+@pytest.fixture(scope="module")
+def distance(own):
+    """Of each row to test, from the nearest to train on."""
+    return np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=2).min(axis=1)
+
+
+def test_each_is_a_row_that_nobody_was_trained_on(strength, distance):
+    for mix in mixes.chosen():
+        assert mix.strength == pytest.approx(strength[mix.row])
+        assert mix.distance == pytest.approx(distance[mix.row])
+        assert mix.distance > 0
+    kinds = [mix.kind for mix in mixes.chosen()]
+    assert kinds == ["ordinary"] * 3 + ["unusual"] * 3
+
+
+def test_ordinary_ones_lie_near_the_rows_to_train_on_and_spread_in_strength(strength, distance):
+    for mix, percent in zip(mixes.chosen()[:3], (10, 50, 90), strict=True):
+        assert mix.distance <= np.median(distance)
+        wanted = np.percentile(strength, percent)
+        near = distance <= np.median(distance)
+        assert abs(mix.strength - wanted) == pytest.approx(np.abs(strength[near] - wanted).min())
+
+
+def test_unusual_ones_are_the_farthest_recipes(own, distance):
+    recipes = {tuple(row) for row in np.delete(own.test[0], AGE, axis=1)}
+    farthest = {
+        recipe: max(
+            away
+            for row, away in zip(own.test[0], distance, strict=True)
+            if tuple(np.delete(row, AGE)) == recipe
+        )
+        for recipe in recipes
+    }
+    wanted = sorted(farthest.values())[:-4:-1]
+    np.testing.assert_allclose([mix.distance for mix in mixes.chosen()[3:]], wanted)
+
+
+@pytest.mark.parametrize("contestant", ["single", "mc_dropout"])
+def test_intervals_hold_nine_tenths_of_what_was_predicted(contestant):
+    row = measured.row(measured.load(mixes.TABLE)["rows"], contestant=contestant)
+    for mix, low, high in zip(mixes.chosen(), *mixes.intervals(contestant), strict=True):
+        normal = NormalDist(row["mean"][mix.row], row["std"][mix.row])
+        assert normal.cdf(low) == pytest.approx(0.05)
+        assert normal.cdf(high) == pytest.approx(0.95)
+
+
+ROWS = {row["luck"]: row for row in measured.load("false-words")["rows"]}
+
+
+def test_signs_are_those_of_the_contest():
+    found = reading.compared().values()
+    d = np.array([[*one.sources.values()] for one in found])
+    p = false_words.by_signs(d, np.random.default_rng(0))
+    assert p == pytest.approx([one.adjusted for one in found], rel=1e-12)
+
+
+def test_drawn_flips_are_near_all_flips():
+    d = np.random.default_rng(0).normal(-0.5, 1, (3, 9))
+
+    def t(d):
+        return np.abs(d.mean(1)) / d.std(axis=1, ddof=1)
+
+    largest = [t(d * signs).max() for signs in itertools.product([1, -1], repeat=9)]
+    exact = [np.mean([one >= own - 1e-12 for one in largest]) for own in t(d)]
+    drawn = false_words.by_flips(d, np.random.default_rng(0), flips=20_000)
+    assert drawn == pytest.approx(exact, abs=0.015)
+
+
+@pytest.mark.parametrize("luck", ["coin", "median 0"])
+def test_a_smaller_case_is_near_the_table(luck):
+    contests = 60
+    for name, rate in false_words.run(luck, contests=contests).items():
+        error = math.sqrt(max(rate, 0.02) * (1 - rate) / contests)
+        assert rate == pytest.approx(ROWS[luck][name], abs=4 * error)

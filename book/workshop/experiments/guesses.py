@@ -1,0 +1,125 @@
+"""What a reader draws before a chapter shows it: the question, the axes, and what is true.
+
+`GUESSES` holds one for some chapters, by its page. The first point is given.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ensedu import counting
+from workshop import measured
+from workshop.experiments import disentangling, table_one
+
+__all__ = ["GUESSES", "Guess", "kept_speed"]
+
+NOISE, PLACE = 0.2, "gap"
+DEVICES = (1, 2, 4, 16, 64, 256, 1024)
+SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A curve that a reader draws.
+
+    Attributes
+    ----------
+    question, key, answer
+        What is asked, what is seen then, and why it is so, as HTML.
+    title, xlabel
+        What the axes say.
+    each
+        How one x is called, such as ``"{} members"``.
+    x, log
+        Where a value is drawn, and whether this axis is logarithmic.
+    top, ticks
+        Where the y-axis ends, and its ticks.
+    form
+        How a value is said, such as ``"{:.0f}%"``.
+    truth
+        Returns what is true at each x.
+    beside
+        Returns what is shown with it, if anything.
+    method
+        Whose color it has.
+    """
+
+    question: str
+    key: str
+    answer: str
+    title: str
+    xlabel: str
+    each: str
+    x: Sequence[int]
+    log: bool
+    top: float
+    ticks: Sequence[float | int]
+    form: str
+    truth: Callable[[], Sequence[float]]
+    beside: Callable[[], Sequence[float]] = tuple
+    method: str = "deep_ensemble"
+
+
+def error_by_members() -> list[float]:
+    """Return the RMSE of one member to ten on concrete, in percent of that of one."""
+    squared, _ = table_one.of_each_training(measured.load("table-one")["rows"], "concrete")
+    each = np.sqrt(squared).mean(axis=0)
+    return list(100 * each / each[0])
+
+
+def trained(part: str) -> list[float]:
+    """Return the root mean square of the spread or the error, by number of points."""
+    cells = (disentangling.summary_cell(PLACE, n, NOISE) for n in disentangling.NUMBERS)
+    return [float(np.sqrt(cell[part][1])) for cell in cells]
+
+
+def kept_speed(devices: int) -> float:
+    """Return the percent of its speed that a device keeps in a ring, at 1 GB/s and 10 µs."""
+    peak = measured.load("speed-cpu")["roofline"]["flops_per_second"]
+    gradient = 4 * counting.mlp(SIZES, "batch_ensemble", MEMBERS).shared
+    computing = 6 * MEMBERS * EXAMPLES * sum(m * n for m, n in pairwise(SIZES)) / peak
+    sending = 2 * (devices - 1) * (10e-6 + gradient / devices / 1e9)
+    return 100 * computing / (computing + sending)
+
+
+GUESSES = {
+    "book/learning/deep-ensembles": Guess(
+        question="Ten networks predict the strength of concrete, each trained from another random "
+        "seed. The error (RMSE) of one of them counts as 100%. Draw the error of the average of "
+        "two, of three, and so on up to ten.",
+        key="Dots: your line. Blue: measured, over 20 splits.",
+        answer="Averaging removes only the mistakes that each network makes on its own. Most of "
+        'the error they share. <a href="#fig-dt-members">This figure</a> shows both data sets.',
+        title="error, % of one network's", xlabel="members", each="{} members",
+        x=range(1, 11), log=False, top=115, ticks=(0, 25, 50, 75, 100), form="{:.0f}%",
+        truth=error_by_members,
+    ),
+    "book/learning/uncertainty": Guess(
+        question="Five networks are trained on 30 points of a curve, none of them in its middle. "
+        "There, in the middle, the five lie 0.24 apart (a standard deviation). Draw how far apart "
+        "they lie with 120 points and with 480, again with none in the middle.",
+        key="Dots: your line. Red: measured, over 20 data sets. Gray: the error of their average.",
+        answer="They agree more and more. But the error of their average does not clearly fall: "
+        "they come to agree about something that none of them has seen. "
+        '<a href="#fig-un-trained">This figure</a> shows it with intervals.',
+        title="standard deviation, in the gap", xlabel="points to train on", each="{} points",
+        x=disentangling.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6), form="{:.2f}",
+        truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
+    ),
+    "book/cost/speed-and-memory": Guess(
+        question="Four members share their weights, and train on one device with 128 examples a "
+        "step. Now take more devices, each with 128 examples of its own. At every step they pass "
+        "the gradient of the shared weights around in a ring, until each of them has the sum. "
+        "Draw how much of its speed a device keeps.",
+        key="Dots: your line. Orange: by the formula below, at 1 GB a second and 10 microseconds "
+        "a message.",
+        answer="A device of 1,024 waits for 2,046 messages at every step, one after another. "
+        '<a href="#fig-sp-projected">This figure</a> shows what a faster network, or another way '
+        "around, would change.",
+        title="speed of each device, %", xlabel="devices", each="{} devices",
+        x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), form="{:.0f}%",
+        truth=lambda: [kept_speed(R) for R in DEVICES], method="batch_ensemble",
+    ),
+}  # fmt: skip

@@ -1,0 +1,156 @@
+// A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
+// page shows the picture of its first setting, and so does paper.
+import { FORMULAS } from "./formulas.js";
+import { grip, plot, shape } from "./plot.js";
+
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+const GLIDE = 350; // milliseconds from one setting to that of a link
+const MOST_GRIPS = 16; // of more points, one changes nothing that is seen
+const figures = (globalThis.enseduExplorers ??= new Map());
+
+// A number as a reader sees it; the address keeps what Python writes.
+const said = (value) => String(value).replace("-", "−");
+
+// Fields of a sentence, as Python fills them: {name}, {name:g}, {name:.2f}.
+export const fill = (sentence, values) =>
+  sentence.replace(/\{(\w+)(?::(?:g|\.(\d)f))?\}/g, (_, name, digits) =>
+    digits ? values[name].toFixed(digits) : String(values[name]));
+
+// What is there for scripts alone.
+export const unpack = (root) => {
+  const packed = root.querySelector("template");
+  packed.replaceWith(packed.content);
+};
+
+const control = (element, values) => {
+  const range = element.querySelector("input[type=range]");
+  const radios = [...element.querySelectorAll("input[type=radio]")];
+  return {
+    element, values, range, name: element.dataset.name,
+    get position() {
+      return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
+    },
+    set position(position) {
+      if (!range) return void (radios[position].checked = true);
+      range.value = position;
+      range.ariaValueText = element.querySelector("output").value = said(values[position]);
+    },
+  };
+};
+
+const setUpFigure = (root) => {
+  const { formula, values, words, data, parts, drag } = JSON.parse(root.querySelector("script").textContent);
+  const { name } = root.closest(".ensedu-explorer").dataset;
+  const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) => control(element, values[i]));
+  const live = root.querySelector(".ensedu-live");
+  let [moved, drawing, grips, chosen, turn, waiting] = [{}, null, [], 0, 0, 0];
+
+  const setting = () => controls.map((one) => [one.name, one.values[one.position]]);
+  const show = () => {
+    const state = Object.fromEntries(setting().map(([key, value]) => [key, Number.isNaN(Number(value)) ? value : Number(value)]));
+    const numbers = FORMULAS[formula](data, state, moved);
+    const sentence = fill(words[numbers.said ?? 0], { ...state, ...numbers });
+    drawing.draw(numbers, sentence);
+    if (live.textContent !== sentence) live.textContent = sentence;
+    if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
+  };
+  const soon = () => {
+    cancelAnimationFrame(waiting);
+    waiting = requestAnimationFrame(show);
+  };
+  const rest = () => {
+    const query = new URLSearchParams(setting());
+    const away = Object.entries(moved).map(([i, place]) => [i, ...place.map((value) => value.toFixed(2))].join(":"));
+    if (away.length) query.set("moved", away.join(" "));
+    history.replaceState(history.state, "", `#${name}:${query}`);
+  };
+
+  // Points that a reader moves: one of them is in the order of keys, and Page Down takes the next.
+  const choose = (i) => {
+    chosen = i;
+    grips.forEach((circle, k) => circle.setAttribute("tabindex", k === i ? 0 : -1));
+  };
+  const gripOf = (panel) => (_, i) => {
+    const circle = shape("circle", { r: 13, role: "button", "aria-roledescription": "point to move" });
+    const move = (...place) => {
+      moved[i] = place;
+      choose(i);
+      soon();
+    };
+    const press = (key, dx, dy) => {
+      const [order, step] = [grips.toSorted((a, b) => a.at[0] - b.at[0]), { PageUp: -1, PageDown: 1 }[key]];
+      if (step) {
+        choose(grips.indexOf(order.at((order.indexOf(circle) + step) % order.length)));
+        grips[chosen].focus();
+      } else if (dx || dy) move(...[dx, dy].map((by, k) => [panel.x, panel.y][k].within(circle.at[k] + by)));
+      return step || dx || dy;
+    };
+    grip(drawing.svg, panel, circle, { move, press, end: rest });
+    return circle;
+  };
+  const hold = (xs, ys) => {
+    const panel = drawing.panel(...drag);
+    const held = xs.length > MOST_GRIPS ? [] : xs;
+    if (grips.length !== held.length) {
+      for (const one of grips) one.remove();
+      grips = held.map(gripOf(panel));
+      drawing.svg.append(...grips);
+      choose(0);
+    }
+    grips.forEach((circle, i) => {
+      circle.at = [xs[i], ys[i]];
+      circle.setAttribute("cx", panel.x.to(xs[i]));
+      circle.setAttribute("cy", panel.y.to(ys[i]));
+      circle.setAttribute("aria-label", `Point at x ${said(xs[i].toFixed(2))}, y ${said(ys[i].toFixed(2))}`);
+    });
+  };
+
+  // To a setting in words, on the way through all between; at once if a reader wants no motion.
+  const set = (query, glide) => {
+    const ways = controls.map((one) => [one.position, one.values.indexOf(query.get(one.name) ?? one.values[one.position])]);
+    const places = (query.get("moved") ?? "").matchAll(/(\d+):(-?[\d.]+):(-?[\d.]+)/g);
+    moved = Object.fromEntries([...places].map(([, i, x, y]) => [i, [Number(x), Number(y)]]));
+    turn += 1;
+    const [mine, begin] = [turn, performance.now()];
+    const step = (now) => {
+      if (mine !== turn) return;
+      const share = glide && !STILL.matches ? Math.min(1, Math.max(0, (now - begin) / GLIDE)) : 1;
+      controls.forEach((one, i) => {
+        const [from, to] = ways[i];
+        if (to >= 0) one.position = one.range ? Math.round(from + (to - from) * share * (2 - share)) : to;
+      });
+      show();
+      if (share < 1) requestAnimationFrame(step);
+    };
+    step(begin);
+  };
+
+  unpack(root);
+  plot(root.querySelector(".ensedu-axes"), parts, (made) => {
+    [drawing, grips] = [made, []];
+    show();
+  });
+  for (const one of controls) {
+    one.element.addEventListener("input", () => {
+      turn += 1;
+      if (!one.range) moved = {}; // other points, or the same ones back in their places
+      one.position = Number(one.position); // says what it is
+      soon();
+    });
+    one.element.addEventListener("change", rest);
+  }
+  root.querySelector(".ensedu-sliders").hidden = false;
+  root.classList.add("ensedu-on");
+  const unmoved = () => undefined; // no other figure moves with this one, and each setting is said
+  figures.set(name, { root, start: (query) => set(query, false), set: (query) => set(query, true), follow: unmoved, moved: unmoved });
+};
+
+// Links and addresses are followed by explore.js.
+export const beginFigures = () => {
+  document.querySelectorAll(".ensedu-computed").forEach(setUpFigure);
+  const [name, query] = location.hash.slice(1).split(/:(.*)/s);
+  const { root, start } = figures.get(name) ?? {};
+  if (!start || query === undefined) return;
+  start(new URLSearchParams(query));
+  (root.closest("figure") ?? root).scrollIntoView({ block: "start" });
+};

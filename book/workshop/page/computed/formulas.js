@@ -1,0 +1,171 @@
+// What computed figures show: (data, settings, moved points) => numbers and arrays by name, the same
+// as the `numbers` of the figure's class in Python.
+
+// L of a symmetric, positive matrix A = L Lᵀ, in rows.
+const cholesky = (matrix) => {
+  const rows = matrix.map((row) => row.map(() => 0));
+  for (let i = 0; i < rows.length; i += 1)
+    for (let j = 0; j <= i; j += 1) {
+      let left = matrix[i][j];
+      for (let k = 0; k < j; k += 1) left -= rows[i][k] * rows[j][k];
+      rows[i][j] = i === j ? Math.sqrt(left) : left / rows[j][j];
+    }
+  return rows;
+};
+// x of L x = b, and of Lᵀ x = b.
+const forward = (rows, b) => {
+  const x = [...b];
+  for (let i = 0; i < x.length; i += 1) {
+    for (let k = 0; k < i; k += 1) x[i] -= rows[i][k] * x[k];
+    x[i] /= rows[i][i];
+  }
+  return x;
+};
+const backward = (rows, b) => {
+  const x = [...b];
+  for (let i = x.length - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < x.length; k += 1) x[i] -= rows[k][i] * x[k];
+    x[i] /= rows[i][i];
+  }
+  return x;
+};
+const dot = (a, b) => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
+  return sum;
+};
+const product = (A, B) => A.map((row) => B[0].map((_, j) => dot(row, B.map((other) => other[j]))));
+const identity = (size) => Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
+
+// A curve of 17 bumps, or a line, given points: Bayesian linear regression with the prior N(0, 1).
+const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers }, { points, noise, model }, moved = {}) => {
+  const at = Array.from({ length: points }, (_, i) => moved[i] ?? [all[i], curve[i] + noise * luck[i]]);
+  const [x, y] = [0, 1].map((axis) => at.map((place) => place[axis]));
+  const features = model === "bumps" ? (t) => centers.map((center) => Math.exp(-0.5 * ((t - center) / 0.8) ** 2)) : (t) => [1, t];
+  const rows = x.map(features);
+  const precision = identity(features(0).length);
+  const pull = precision.map(() => 0);
+  rows.forEach((row, n) => {
+    for (let i = 0; i < row.length; i += 1) {
+      pull[i] += (row[i] * y[n]) / noise ** 2;
+      for (let j = 0; j < row.length; j += 1) precision[i][j] += (row[i] * row[j]) / noise ** 2;
+    }
+  });
+  const root = cholesky(precision);
+  const heights = backward(root, forward(root, pull));
+  const mean = [];
+  const unknown = [];
+  for (const t of grid) {
+    const row = features(t);
+    const away = forward(root, row);
+    mean.push(dot(row, heights));
+    unknown.push(Math.sqrt(dot(away, away)));
+  }
+  const off = (sign, part) => mean.map((value, i) => value + 2 * sign * part(unknown[i]));
+  const whole = (part) => Math.hypot(part, noise);
+  return {
+    grid, truth, x, y, mean, unknown, level: grid.map(() => noise), said: Number(model !== "bumps"),
+    low: off(-1, (part) => part), high: off(1, (part) => part), below: off(-1, whole), above: off(1, whole),
+    among: unknown[among], inside: unknown[inside], off: Math.abs(truth[among] - mean[among]),
+  };
+};
+
+// The two weights of a line, exact and independent.
+const line = ({ inputs: around, x, noise, turn }, { inputs_around }) => {
+  const inputs = around.map((input) => input + inputs_around);
+  const [p, q, r] = [around.length, inputs.reduce((sum, input) => sum + input, 0), dot(inputs, inputs)].map((sum) => sum / noise ** 2);
+  const [a, b, c] = [p + 1, q, r + 1]; // of the precision, with the prior N(0, 1)
+  const whole = a * c - b * b;
+  const [[first], [second, third]] = cholesky([[c / whole, -b / whole], [-b / whole, a / whole]]);
+  return {
+    exact_intercept: turn.map((t) => 2 * first * Math.cos(t)),
+    exact_slope: turn.map((t) => 2 * (second * Math.cos(t) + third * Math.sin(t))),
+    apart_intercept: turn.map((t) => (2 * Math.cos(t)) / Math.sqrt(a)),
+    apart_slope: turn.map((t) => (2 * Math.sin(t)) / Math.sqrt(c)),
+    x, inputs, foot: inputs.map(() => 0),
+    exact: x.map((t) => Math.sqrt((c - 2 * b * t + a * t * t) / whole)),
+    apart: x.map((t) => Math.sqrt(1 / a + (t * t) / c)),
+    part: Math.sqrt(whole / (a * c)),
+  };
+};
+
+// The speed that devices keep which sum a gradient at each step.
+const devices = ({ devices, computing, gradient }, { gigabytes_per_second, microseconds_a_message, all_reduce }) => {
+  const left = devices.map((R) => {
+    const messages = 2 * (all_reduce === "in a ring" ? R - 1 : Math.log2(R));
+    const sending = messages * 1e-6 * microseconds_a_message + (((2 * (R - 1)) / R) * gradient) / (1e9 * gigabytes_per_second);
+    return (100 * computing) / (computing + sending);
+  });
+  return { devices, left, alone: devices.map(() => 100), at: left.at(-2) };
+};
+
+// A network 2-width-1 with ReLU in the NTK parametrization: its weights are rows [a, b, w].
+const circle = (degrees) => [Math.cos, Math.sin].map((part) => Math.SQRT2 * part((degrees * Math.PI) / 180));
+const hidden = ([a, b], [u, v], k) => (u * a[k] + v * b[k]) / Math.SQRT2;
+const output = (weights, x) => {
+  let sum = 0;
+  for (let k = 0; k < weights[2].length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * weights[2][k];
+  return sum / Math.sqrt(weights[2].length);
+};
+// The tangent kernel of two inputs.
+const reach = (weights, x, other) => {
+  const [w, inner] = [weights[2], dot(x, other) / 2];
+  let sum = 0;
+  for (let k = 0; k < w.length; k += 1) {
+    const [one, two] = [hidden(weights, x, k), hidden(weights, other, k)];
+    if (one > 0 && two > 0) sum += one * two + w[k] * w[k] * inner;
+  }
+  return sum / w.length;
+};
+// Its weights after each step of a training.
+const trained = (start, inputs, targets, lr, steps) => {
+  const kept = [start.map((row) => Float64Array.from(row))];
+  for (let step = 0; step < steps; step += 1) {
+    const before = kept[step];
+    const [a, b, w] = before.map((row) => row.slice());
+    inputs.forEach((x, i) => {
+      const rate = (lr * (output(before, x) - targets[i])) / (inputs.length * Math.sqrt(w.length));
+      for (let k = 0; k < w.length; k += 1) {
+        const z = hidden(before, x, k);
+        if (z <= 0) continue;
+        a[k] -= (rate * before[2][k] * x[0]) / Math.SQRT2;
+        b[k] -= (rate * before[2][k] * x[1]) / Math.SQRT2;
+        w[k] -= rate * z;
+      }
+    });
+    kept.push([a, b, w]);
+  }
+  return kept;
+};
+// e^A: 1 + A / 2^k and a little more, squared k times.
+const exponential = (A, k = 24) => {
+  const small = A.map((row) => row.map((value) => value / 2 ** k));
+  const second = product(small, small);
+  let sum = small.map((row, i) => row.map((value, j) => Number(i === j) + value + second[i][j] / 2));
+  for (let i = 0; i < k; i += 1) sum = product(sum, sum);
+  return sum;
+};
+const runs = new Map(); // by the weights at the start
+const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, width }) => {
+  const [inputs, all, start] = [angles.map(circle), grid.map(circle), starts[width]];
+  if (!runs.has(start)) runs.set(start, trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr)));
+  const weights = runs.get(start)[Math.round(time / lr)];
+  const kernel = inputs.map((x) => inputs.map((other) => reach(start, x, other)));
+  const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
+  const root = cholesky(kernel);
+  const away = inputs.map((x, i) => output(start, x) - targets[i]);
+  const way = backward(root, forward(root, shrunk.map((row, i) => dot(row, away) - away[i])));
+  const outputs = all.map((x) => output(weights, x));
+  const still = all.map((x) => output(start, x) + dot(inputs.map((other) => reach(start, x, other)), way));
+  const row = all.map((x) => reach(weights, x, inputs[at]));
+  const here = inputs.map((x) => output(weights, x));
+  return {
+    grid, outputs, still, row, zero, angles, targets, first: all.map((x) => reach(start, x, inputs[at])),
+    up: row.map((value) => Math.max(value, 0)), down: row.map((value) => Math.min(value, 0)),
+    under: here.map((value, i) => Math.min(value, targets[i])), over: here.map((value, i) => Math.max(value, targets[i])),
+    miss: Math.max(...outputs.map((value, i) => Math.abs(value - still[i]))),
+    away: Math.sqrt(here.reduce((sum, value, i) => sum + (value - targets[i]) ** 2, 0) / here.length),
+  };
+};
+
+export const FORMULAS = { posterior, line, devices, flow };

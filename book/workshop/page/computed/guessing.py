@@ -1,0 +1,96 @@
+"""A curve that a reader draws before the chapter shows it: its form in HTML."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from workshop.page.computed import plain, sides
+from workshop.page.frames import Frames, embedded
+from workshop.plot.moving import bare, moves
+from workshop.plot.panels import place
+from workshop.plot.style import DOUBT, INK, MUTED, PALETTE, Figure, house_style
+
+#: Inches: of the picture, which is as wide in a box as on a phone, and of its axes.
+SIZE, AXES = (3.5, 2.5), (0.55, 0.36, 2.8, 1.55)
+DRAWN: dict[str, Any] = {"color": INK, "lw": 2.5, "marker": "o", "ms": 5}
+WORDS = {
+    "far": "You are furthest off at {x}: you drew {drawn}, and it is {truth}.",
+    "near": "Well drawn: you are nowhere further off than at {x}, by {off}.",
+}
+
+
+class Asked(Protocol):
+    """What `html` reads of a guess."""
+
+    question: str
+    key: str
+    answer: str
+    title: str
+    xlabel: str
+    each: str
+    x: Sequence[int]
+    log: bool
+    top: float
+    ticks: Sequence[float | int]
+    form: str
+    method: str
+
+    def truth(self) -> Sequence[float]:
+        """What is true at each x."""
+        ...
+
+    def beside(self) -> Sequence[float]:
+        """What is shown with it."""
+        ...
+
+
+def draw(guess: Asked) -> Figure:
+    """Draw the axes, the truth, and in the place of what a reader draws the truth as well."""
+    truth, beside = guess.truth(), guess.beside()
+    with house_style():
+        figure = Figure(figsize=SIZE)
+        axes = place(figure, *AXES)
+        own = DOUBT if guess.method == "doubt" else PALETTE[guess.method]
+        if beside:
+            axes.plot(guess.x, beside, color=MUTED, lw=2, ls="--", gid=moves("x", "beside"))
+        axes.plot(guess.x, truth, color=own, lw=3, gid=moves("x", "truth"), clip_on=False)
+        axes.plot(guess.x, truth, gid=moves("x", "drawn"), clip_on=False, **DRAWN)
+        first, last = guess.x[0], guess.x[-1]
+        room = (last / first) ** 0.06 if guess.log else 0.06 * (last - first)
+        ends = (first / room, last * room) if guess.log else (first - room, last + room)
+        axes.set(xscale="log" if guess.log else "linear", xlim=ends, ylim=(0, guess.top))
+        axes.minorticks_off()
+        axes.set_xticks(guess.x, [f"{x:,}" for x in guess.x])
+        axes.set_yticks(guess.ticks, [f"{tick:g}" for tick in guess.ticks])
+        axes.tick_params(labelsize=12)
+        axes.set_title(guess.title, loc="left")
+        axes.set_xlabel(guess.xlabel)
+        axes.grid(axis="y")
+    return figure
+
+
+def html(guess: Asked, page: str, folder: Path) -> str:
+    """Return what takes the place of a page's question, once a script can show it."""
+    axes = Frames([lambda: bare(draw(guess))], folder)
+    names = [guess.each.format(f"{x:,}") for x in guess.x]
+    truth = list(guess.truth())
+    state = {
+        "page": page, "names": names, "x": guess.x, "truth": truth, "beside": guess.beside(),
+        "digits": 0 if "%" in guess.form else 2, "unit": "%" if "%" in guess.form else "",
+        "top": guess.top, "near": 0.05 * float(np.ptp([0, guess.top])), "words": WORDS,
+        "parts": sides(lambda: draw(guess)),
+    }  # fmt: skip
+    return (
+        f'<div class="ensedu-guess"><template><p><strong>Predict.</strong> {guess.question}</p>'
+        f'<div class="ensedu-frame ensedu-axes">{axes.pictures("")}</div>'
+        '<p class="ensedu-hint ensedu-before">The first point is given. Draw the rest with a '
+        "finger or the mouse, or with the arrow keys.</p>"
+        f'<p class="ensedu-hint ensedu-after">{guess.key}</p>'
+        '<p class="ensedu-live" role="status"></p>'
+        f'<p class="ensedu-after">{guess.answer}</p>'
+        '<button type="button" class="ensedu-show" disabled>Show what is true</button> '
+        '<button type="button" class="ensedu-again" hidden>Draw again</button></template>'
+        f'<script type="application/json">{embedded(plain(state))}</script></div>'
+    )

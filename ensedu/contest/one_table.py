@@ -1,0 +1,100 @@
+"""What is said of one table: words from paired splits of it, rows to settle them, coverage."""
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+from numpy import ndarray as Array
+
+from ensedu.common.checks import optional
+from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
+from ensedu.uncertainty import holm, resampled
+
+__all__ = ["rows_to_settle", "verdicts", "worst_group"]
+
+#: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
+LEAST_GROUP, PARTS = 30, 4
+#: More rows than this nobody has.
+MOST_ROWS = 10**9
+
+
+def verdicts(scores: TaskScores, *, reference: str, rows: int) -> dict[str, dict[str, Any]]:
+    """Return how each contestant differs from a reference on one table; less is better.
+
+    Differences are paired by splits, each the mean over seeds, and tested by the corrected
+    resampled t (Nadeau and Bengio 2003), among all contestants by Holm's steps. An interval has the
+    level at which Holm tests its difference, so that it leaves out 0 where that is found. Within
+    the `margin`, a quarter of `TaskScores.unit`, a difference is practically none.
+
+    Parameters
+    ----------
+    scores
+        Of one table alone.
+    reference
+        From whom the others differ.
+    rows
+        How many the table has, by which `rows_to_settle` says how many would settle it.
+    """
+    unit = scores.unit or 1.0
+    own = scores.values[reference].mean(axis=1)
+    others = {k: v.mean(axis=1) - own for k, v in scores.values.items() if k != reference}
+    size = {"train": scores.train, "test": scores.test}
+    p = {name: resampled(each, **size).p for name, each in others.items()}
+    adjusted = dict(zip(p, holm([*p.values()]).tolist(), strict=True)) if p else {}
+    found, tests, rejects = {}, len(p), True
+    for name in sorted(p, key=p.__getitem__):
+        each = resampled(others[name], **size, level=1 - LEVEL / tests)
+        rejects = rejects and p[name] <= LEVEL / tests
+        tests -= rejects
+        found[name] = {
+            "difference": each.mean, "low": each.low, "high": each.high, "p": adjusted[name],
+            "margin": DELTA * unit, "word": verdict(each.low / unit, each.high / unit),
+            "rows_to_settle": rows_to_settle(each.low, each.high, DELTA * unit, rows),
+        }  # fmt: skip
+    return found
+
+
+def rows_to_settle(low: float, high: float, margin: float, rows: int) -> int | None:
+    """Return how many rows of the same kind would give a word; None where there is one.
+
+    Supposed is that the difference stays what it is, and that the width of its interval falls as
+    1 / √rows, as that of a mean does: so that many rows let the interval leave out 0, or lie within
+    ± the margin, which stays as it is. A difference that more rows change breaks this.
+    """
+    mean, half = abs(low + high) / 2, (high - low) / 2
+    if half < mean or (mean + half <= margin):
+        return None
+    room = max(mean, margin - mean)
+    needed = rows * (half / room) ** 2 if room else math.inf
+    return math.ceil(min(needed, MOST_ROWS))
+
+
+def worst_group(x: Any, inside: Bool[Array, " N"], level: float) -> dict[str, Any] | None:
+    """Return the group of rows, by one column of a frame, whose intervals hold least.
+
+    Groups are the words of a column, or quarters of its numbers, of 30 rows or more. Taken is the
+    one that would be least likely if intervals held the level in it; ``p`` is that chance, times
+    the number of groups that were looked at.
+    """
+    binom, found, looked = optional("scipy.stats", "sklearn").binom, [], 0
+    for name, column in x.items():
+        value, names = column.factorize(sort=True)
+        if column.dtype.kind == "f":
+            edges = np.unique(np.nanquantile(column, np.linspace(0, 1, PARTS + 1)))
+            value = np.searchsorted(edges[1:-1], column, side="left")
+            value[column.isna()] = -1
+            names = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
+        for i, word in enumerate(names):
+            own = inside[value == i]
+            if len(own) >= LEAST_GROUP:
+                looked += 1
+                chance = float(binom.cdf(own.sum(), len(own), level))
+                found.append((chance, name, str(word), len(own), int(own.sum())))
+    if not found:
+        return None
+    chance, name, word, rows, count = min(found)
+    return {
+        "column": name, "value": word, "rows": rows, "inside": count, "p": min(1.0, chance * looked)
+    }  # fmt: skip

@@ -1,0 +1,676 @@
+"""What `compare` found, as a page of one file: no script, no request, pictures drawn here."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ensedu import colors
+from ensedu.methods import METHODS
+
+__all__ = ["answer", "page"]
+
+HERE = Path(__file__).parent
+#: The contestant that others are compared with, and those that need no article.
+NETWORK = "network"
+BARE = ("boosting", "tabm", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", NETWORK)
+#: From so many rows on nobody has them.
+NEVER = 10**8
+Data = Mapping[str, Any]
+
+
+def answer(data: Data) -> str:
+    """Return the answer: who predicts better than one network, how sure, and what would settle it.
+
+    `data` is that of a `Comparison`, finished or not.
+    """
+    return " ".join(_sentences(data))
+
+
+def page(data: Data) -> str:
+    """Return the report of a `Comparison`'s data as HTML, which needs no other file."""
+    table, (first, *rest) = data["table"], _sentences(data)
+    if not data["finished"]:
+        done, parts = _progress(data)
+        bar = f'<progress max="{parts}" value="{done}"></progress>'
+        banner = f'<div class="unfinished" role="status">{escape(rest.pop())}{bar}</div>'
+    body = [
+        "" if data["finished"] else banner,
+        f'<p class="over">{escape(table["name"])}: which method, and how sure?</p>',
+        f"<h1>{escape(first)}</h1>",
+        f'<div class="lede">{"".join(f"<span>{escape(one)}</span>" for one in rest)}</div>',
+        _facts(data), _warnings(table), _forest(data), _coverage(data), _check(data), _costs(data),
+        _learning(data), _decided(data),
+    ]  # fmt: skip
+    return _part("report.html").format(
+        title=escape(f"{table['name']}: {table['target']}"),
+        style=_theme() + _part("report.css"),
+        body="\n".join(filter(None, body)),
+    )
+
+
+def _part(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
+
+
+def _theme() -> str:
+    """Return the colors of the book as properties of the page, light and dark."""
+
+    def properties(shown: Callable[[str], str]) -> str:
+        named = {name.lower(): getattr(colors, name) for name in ("INK", "MUTED", "PAGE", "DOUBT")}
+        return "".join(f"--{k}:{shown(c)};" for k, c in (named | colors.PALETTE).items())
+
+    dark = properties(colors.DARK.__getitem__)
+    return (
+        f":root{{{properties(str)}}}\n"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+    )
+
+
+# What is said.
+
+
+def _sentences(data: Data) -> list[str]:
+    table, plan = data["table"], data["plan"]
+    if not data["finished"]:
+        done, all_ = _progress(data)
+        return [
+            "There is no answer yet.",
+            f"Unfinished: {done} of {all_} parts are done. The same command goes on from there.",
+        ]
+    words = _verdicts(data, True)
+    better = [_named(data, one) for one in words if one["word"].startswith("better")]
+    rows, target = f"these {table['rows_used']:,} rows", f"“{table['target']}”"
+    if better:
+        one = words[0]
+        little = "a little " * one["word"].endswith("by little")
+        found = [f"On {rows}, {better[0]} predicts {target} {little}better than one network."]
+        found.append(
+            f"Its negative log-likelihood is lower by {_digits(-one['difference'])} nats a row "
+            f"(interval {_digits(-one['high'])} to {_digits(-one['low'])}, which allows for all "
+            f"{len(words)} comparisons; p = {_digits(one['p'], 1)})."
+        )
+    elif words and all(one["word"] == "practically equal" for one in words):
+        found = [
+            f"On {rows}, every method predicts {target} practically as well as one network.",
+            "Take the cheapest.",
+        ]
+    else:
+        found = [
+            f"On {rows}, nothing is shown to predict {target} better than one network.",
+            "Unclear is not equal: until more rows tell, take the cheapest that is not worse.",
+        ]
+    lists = [f"Better, too: {_listed(better[1:])}."] if better[1:] else []
+    for word in ("practically equal", "unclear", "worse"):
+        if same := [_named(data, one) for one in words if one["word"].startswith(word)]:
+            lists.append(f"{word.capitalize()}: {_listed(same)}.")
+    if lists:
+        found.append(" ".join(lists))
+    if unclear := [one for one in words if one["word"] == "unclear" and one["rows_to_settle"]]:
+        found.append(_settled(data, unclear))
+    if sub := plan["subsample"]:
+        found.append(
+            f"This holds for tables of about {sub['rows']:,} rows, drawn from {sub['of']:,}: with "
+            "all of them the order may be another."
+        )
+    return found
+
+
+def _settled(data: Data, unclear: Sequence[Data]) -> str:
+    """Return how many rows would settle what is unclear, the nearest first."""
+    n, near = data["table"]["rows_used"], sorted(unclear, key=lambda one: one["rows_to_settle"])
+    within = [one for one in near if one["rows_to_settle"] < NEVER]
+    if not within:
+        return "Differences are so near to nothing that no number of rows would settle them."
+    parts = [
+        f"{_named(data, one)} about {_round(one['rows_to_settle'] - n):,}" for one in within[:3]
+    ]
+    return (
+        f"More rows of the same kind that would settle it, if differences stay as they are: for "
+        f"{_listed(parts)}. That is a rough guess, from the same five folds."
+    )
+
+
+def _round(rows: float) -> int:
+    """Return a number to two digits, as it is not known better."""
+    digits = max(0, len(str(int(rows))) - 2)
+    return int(round(rows, -digits))
+
+
+def _digits(value: float, digits: int = 2) -> str:
+    """Return a number as it is read, with a minus sign."""
+    if value and abs(value) < 10.0 ** -(digits + 2):
+        return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+
+
+def _label(data: Data, name: str) -> str:
+    return str(data["plan"].get("labels", {}).get(name, name))
+
+
+def _named(data: Data, one: Data) -> str:
+    article = "" if one["contestant"] in BARE else "a "
+    return article + _label(data, one["contestant"])
+
+
+def _own(data: Data, name: str, kind: str = "") -> str:
+    """Return the attributes that give a contestant its look: a color, or an open ring."""
+    method = data["plan"].get("methods", {}).get(name, "")
+    known = method in METHODS and (method != "single" or name == NETWORK)
+    look = kind if known else f"{kind} open".strip()
+    return f'class="{look}" style="--own:var(--{method if known else "ink"})"'
+
+
+def _progress(data: Data) -> tuple[int, int]:
+    parts = {(row["contestant"], row["fold"]) for row in data["rows"]}
+    return len(parts), data["plan"]["folds"] * len(data["plan"]["contestants"])
+
+
+def _verdicts(data: Data, temperature: bool) -> list[Data]:
+    found = [one for one in data["verdicts"] if one["temperature"] is temperature]
+    return sorted(found, key=lambda one: one["difference"])
+
+
+def _mean(data: Data, name: str, key: str, temperature: bool = True) -> float:
+    each = [
+        r[key] for r in data["rows"] if (r["contestant"], r["temperature"]) == (name, temperature)
+    ]
+    return math.fsum(each) / len(each) if each else math.nan
+
+
+# The parts of the page.
+
+
+def _facts(data: Data) -> str:
+    table, plan = data["table"], data["plan"]
+    cut = {
+        "random": "at random", "group": f"that keep {plan['group']} together",
+        "time": f"in the order of {plan['time']}",
+    }  # fmt: skip
+    kind = f"{len(table['classes'])} classes" if table["classes"] else "a number"
+    facts = {
+        "rows compared on": f"{table['rows_used']:,}", "to predict": kind,
+        f"folds {cut[plan['splits']]}": plan["folds"], "methods": len(plan["contestants"]),
+    }  # fmt: skip
+    inner = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(str(value))}</dd></div>"
+        for name, value in facts.items()
+    )
+    return f'<dl class="facts">{inner}</dl>'
+
+
+def _warnings(table: Data) -> str:
+    if not table["warnings"]:
+        return ""
+    items = "".join(f"<li>{escape(one)}</li>" for one in table["warnings"])
+    return f'<div class="note"><strong>Before you trust this</strong><ul>{items}</ul></div>'
+
+
+def _section(title: str, how: str, *parts: str) -> str:
+    return f'<section><h2>{title}</h2><p class="how">{how}</p>{"".join(parts)}</section>'
+
+
+def _forest(data: Data) -> str:
+    groups = [(t, _verdicts(data, t)) for t in (True, False)]
+    every = [one for _, each in groups for one in each]
+    if not every:
+        return ""
+    axis = _Axis(*_limits(every))
+    parts = []
+    for temperature, each in groups:
+        head = "Each with a temperature" if temperature else "Each without, beside the answer"
+        band = max((one.get("margin") or 0.0 for one in each), default=0.0)
+        parts.append(f'<p class="head">{head}</p>')
+        parts += [_difference(data, axis, one, band) for one in each]
+        parts.append(_row(_axis_of(axis, band), name=""))
+    how = (
+        "The gray line is one network. A dot is the mean difference of a method from it, in "
+        "negative log-likelihood, "
+        f"{escape(data['table']['unit_note'])}, and a line is its interval; left is better. Faint "
+        "dots are single folds, and within the gray band a difference is practically none. "
+        "An arrow goes on beyond the picture."
+    )
+    return _section("How far from one network?", how, '<div class="rows">', *parts, "</div>")
+
+
+def _limits(every: Sequence[Data]) -> tuple[float, float]:
+    """Return the ends of the axis: all that is not clearly worse is seen whole."""
+    seen = [one for one in every if not one["word"].startswith("worse")]
+    margin = max(one.get("margin") or 0.0 for one in every)
+    low = min([one["low"] for one in seen] + [-2 * margin])
+    high = max([one["high"] for one in seen] + [2 * margin, -low / 3])
+    worse = [one["difference"] for one in every if one not in seen]
+    high = max([high, *(value for value in worse if value < 3 * max(high, -low))])
+    spare = 0.04 * (high - low)
+    return low - spare, high + spare
+
+
+def _difference(data: Data, axis: "_Axis", one: Data, band: float) -> str:
+    name, temperature = one["contestant"], one["temperature"]
+    nll = {
+        who: {
+            row["fold"]: row["nll"] for row in data["rows"]
+            if (row["contestant"], row["temperature"]) == (who, temperature)
+        }
+        for who in (name, NETWORK)
+    }  # fmt: skip
+    inner = _axis_of(axis, band, texts=False)
+    for fold, value in nll[name].items():
+        each = value - nll[NETWORK].get(fold, math.nan)
+        if axis.holds(each):
+            said = f"fold {fold + 1}: {_digits(each)}"
+            inner += (
+                f'<circle class="fold" cx="{axis(each)}" cy="31" r="3">'
+                f"<title>{said}</title></circle>"
+            )
+    low, high = max(one["low"], axis.low), min(one["high"], axis.high)
+    if low < high:
+        inner += f'<line class="whisker" x1="{axis(low)}" x2="{axis(high)}" y1="18" y2="18"/>'
+    for beyond, x, mark in (
+        (one["low"] < axis.low, "0%", "◂"), (one["high"] > axis.high, "100%", "▸"),
+    ):  # fmt: skip
+        if beyond:
+            anchor = "start" if x == "0%" else "end"
+            inner += f'<text class="said" x="{x}" y="23" text-anchor="{anchor}">{mark}</text>'
+    if axis.holds(one["difference"]):
+        inner += f'<circle class="dot" cx="{axis(one["difference"])}" cy="18" r="7"/>'
+    ends = f"{_digits(one['low'])} to {_digits(one['high'])}"
+    number = f"{_digits(one['difference'])} <small>{ends}</small>"
+    return _row(
+        inner, name=_label(data, name), number=number, word=one["word"],
+        own=_own(data, name, "row"),
+    )  # fmt: skip
+
+
+def _row(
+    inner: str, *, name: str, number: str = "", word: str = "", own: str = 'class="row axis"'
+) -> str:
+    """Return a row: a name, a picture, a number, and a word in a frame of its own look."""
+    look = word.partition(" ")[0]
+    framed = f'<span class="word {look}">{escape(word)}</span>' if word else "<span></span>"
+    return (
+        f'<div {own}><span class="name">{escape(name)}</span>'
+        f'<svg role="presentation">{inner}</svg><span class="number">{number}</span>{framed}</div>'
+    )
+
+
+class _Axis:
+    """Where values lie between the ends of a picture, in percent of its width."""
+
+    def __init__(
+        self, low: float, high: float, *, start: float = 0.0, to: float = 100.0, log: bool = False
+    ) -> None:
+        self.low, self.high, self.start, self.to, self.log = low, high, start, to, log
+
+    def part(self, value: float) -> float:
+        low, high = self.low, self.high
+        if self.log:
+            low, high, value = math.log(low), math.log(high), math.log(value)
+        return (value - low) / (high - low)
+
+    def __call__(self, value: float) -> str:
+        return f"{self.start + (self.to - self.start) * self.part(value):.2f}%"
+
+    def holds(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def ticks(self, number: int = 5) -> list[float]:
+        """Return round values; of a logarithm powers of ten, of which at most `number`."""
+        if self.log:
+            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
+            step = max(1, -(-(last - first + 1) // number))
+            return [10.0**power for power in range(first, last + 1, step)]
+        rough = (self.high - self.low) / number
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * by for by in (1, 2, 5, 10) if power * by >= rough)
+        return [
+            i * step for i in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
+        ]
+
+
+def _axis_of(axis: _Axis, band: float, texts: bool = True) -> str:
+    """Return the line of no difference and the band around it, with ticks below or without."""
+    height = 6 if texts else 40
+    inner = ""
+    if band:
+        left, right = max(-band, axis.low), min(band, axis.high)
+        width = 100 * (axis.part(right) - axis.part(left))
+        inner += (
+            f'<rect class="band" x="{axis(left)}" width="{width:.2f}%" y="0" height="{height}"/>'
+        )
+    inner += f'<line class="zero" x1="{axis(0)}" x2="{axis(0)}" y1="0" y2="{height}"/>'
+    if texts:
+        inner += '<line class="grid" x1="0" x2="100%" y1="6" y2="6"/>'
+        for tick in axis.ticks():
+            inner += f'<text x="{axis(tick)}" y="22" text-anchor="middle">{_tick(tick)}</text>'
+        for words, x, anchor in (("← better", -8, "end"), ("worse →", 8, "start")):
+            inner += (
+                f'<text class="said" x="{axis(0)}" dx="{x}" y="39" text-anchor="{anchor}">'
+                f"{words}</text>"
+            )
+    return inner
+
+
+def _tick(value: float) -> str:
+    if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
+        power = math.floor(math.log10(abs(value)) + 1e-9)
+        return f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def _coverage(data: Data) -> str:
+    if not data["coverage"]:
+        return ""
+    best = _named(data, {"contestant": data.get("best", NETWORK)})
+    random = data["plan"]["splits"] == "random"
+    calibrated = (data.get("held_out") or {}).get("calibrated") or [] if random else []
+    shares = [
+        one["worst"]["inside"] / one["worst"]["rows"] for one in data["coverage"] if one["worst"]
+    ]
+    axis = _Axis(min([0.4, *(share - 0.04 for share in shares)]), 1.0)
+    rows = [_held(axis, one, calibrated) for one in data["coverage"]]
+    ticks = "".join(
+        f'<text x="{axis(i / 5)}" y="16" text-anchor="{"end" if i > 4 else "middle"}">'
+        f"{20 * i}%</text>"
+        for i in range(6)
+        if axis.holds(i / 5)
+    )
+    what = "Sets of classes" if data["table"]["classes"] else "Intervals"
+    how = (
+        f"{what} of {escape(best)}, calibrated on rows that it did not train on: how many of the "
+        "tested rows they hold (dot). The upright line is what is promised, the ring the worst "
+        "group of rows by one column"
+        + ", the band where luck leaves 19 of 20 tables."
+        * bool(calibrated)
+    )
+    return _section(
+        f"Do {what.lower()} keep their word?", how, '<div class="rows">', *rows,
+        _row(ticks, name=""), "</div>",
+    )  # fmt: skip
+
+
+def _held(axis: _Axis, one: Data, calibrated: Sequence[int]) -> str:
+    """Return the row of a level: what is promised, what was held, and where least."""
+    level, n, share, worst = one["level"], one["rows"], one["inside"] / one["rows"], one["worst"]
+    inner = '<line class="grid" x1="0" x2="100%" y1="20" y2="20"/>'
+    if calibrated:
+        # A new score's rank among those that calibrate is on average this, and varies as a Beta's.
+        each = [math.ceil((k + 1) * level - 1e-9) / (k + 1) for k in calibrated]
+        middle = min(1.0, math.fsum(each) / len(each))
+        wobble = math.fsum(1 / (k + 2) for k in calibrated) / len(calibrated) ** 2
+        spread = 1.96 * math.sqrt(max(0.0, middle * (1 - middle)) * (1 / n + wobble))
+        low, high = max(axis.low, middle - spread), min(1.0, middle + spread)
+        width = 100 * (axis.part(high) - axis.part(low))
+        inner += f'<rect class="band" x="{axis(low)}" width="{width:.2f}%" y="4" height="32"/>'
+    inner += f'<line class="zero" x1="{axis(level)}" x2="{axis(level)}" y1="4" y2="36"/>'
+    said = ""
+    if worst:
+        low = worst["inside"] / worst["rows"]
+        luck = worst.get("p")
+        tail = "" if luck is None else (
+            ", hardly by luck" if luck < 0.05 else ", which luck can bring about"
+        )  # fmt: skip
+        said = (
+            f"worst where {worst['column']} is {worst['value']}: {worst['inside']:,} of "
+            f"{worst['rows']:,}, {low:.0%}{tail}"
+        )
+        inner += (
+            f'<circle class="ring" cx="{axis(low)}" cy="20" r="6">'
+            f"<title>{escape(said)}</title></circle>"
+        )
+    inner += f'<circle class="dot" cx="{axis(share)}" cy="20" r="7"/>'
+    number = f"{share:.1%} <small>{one['inside']:,} of {n:,} rows</small>"
+    row = _row(inner, name=f"{level:.0%} promised", number=number, own='class="row plain"')
+    return row + (f'<p class="how">{escape(said[0].upper() + said[1:])}.</p>' if said else "")
+
+
+def _check(data: Data) -> str:
+    check = data.get("check")
+    if not check or not check.get("path"):
+        return ""
+    path, rows = check["path"], check["rows"]
+    across = _Axis(0, rows)
+    up = _Axis(min(0.3, *(w for _, w in path)), max(40.0, *(w for _, w in path)), log=True)
+
+    def y(wealth: float) -> float:
+        return 130 - 120 * up.part(max(wealth, up.low))
+
+    points = " ".join(f"{100 * across.part(x):.2f},{y(w):.1f}" for x, w in [(0, 1.0), *path])
+    inner = (
+        f'<line class="grid" x1="0" x2="100%" y1="{y(1):.1f}" y2="{y(1):.1f}"/>'
+        f'<text x="0" y="{y(1) - 5:.1f}">begins with 1</text>'
+        f'<line class="alarm" x1="0" x2="100%" y1="{y(20):.1f}" y2="{y(20):.1f}"/>'
+        f'<text x="0" y="{y(20) - 5:.1f}">alarm from 20 on</text>'
+        '<svg viewBox="0 0 100 140" preserveAspectRatio="none" width="100%" height="140">'
+        f'<polyline class="bet" points="{points}"/></svg>'
+        f'<text x="100%" y="152" text-anchor="end">row {rows:,} of the last fold</text>'
+    )
+    order = (
+        "The last fold is the latest in time." if data["plan"]["splits"] == "time" else
+        "The last fold is like the others by design, so it should find nothing here: it shows what "
+        "you will see when you check rows of your own."
+    )  # fmt: skip
+    return _section(
+        "Would it notice that rows have changed?",
+        "<code>estimator.check</code> bets 1 against rows being like those that calibrated. If "
+        f"they are, its wealth ever reaches 20 in at most one of 20 watches. {order}",
+        f'<svg class="chart" height="156" role="presentation">{inner}</svg>',
+        f"<p>{escape(check['words'])}</p>",
+    )
+
+
+def _costs(data: Data) -> str:
+    names = [k for k in data["plan"]["contestants"] if not math.isnan(_mean(data, k, "error"))]
+    if not names:
+        return ""
+    table = data["table"]
+    error, unit = _error(table)
+    panels = [
+        _panel(data, names, key, title, said)
+        for key, title, said in (
+            ("parameters", "parameters", _amount), ("train_seconds", "to train once", _time),
+            ("predict_seconds", "to predict a fold", _time),
+        )
+    ]  # fmt: skip
+    short = "wrong" if table["classes"] else "RMSE"
+    heads = ("NLL", "NLL without", short, "parameters", "to train", "to predict")
+    lines = []
+    for name in sorted(names, key=lambda k: _mean(data, k, "nll")):
+        values = (
+            _digits(_mean(data, name, "nll"), 3), _digits(_mean(data, name, "nll", False), 3),
+            _digits(_mean(data, name, "error"), 3) + unit,
+            _amount(_mean(data, name, "parameters")), _time(_mean(data, name, "train_seconds")),
+            _time(_mean(data, name, "predict_seconds")),
+        )  # fmt: skip
+        cells = "".join(
+            f'<td class="n" data-name="{escape(head)}">{value}</td>'
+            for head, value in zip(heads, values, strict=True)
+        )
+        lines.append(
+            f'<tr {_own(data, name)}><th scope="row"><span class="name">'
+            f"{escape(_label(data, name))}</span></th>{cells}</tr>"
+        )
+    top = "".join(f'<th class="n" scope="col">{escape(head)}</th>' for head in heads)
+    how = (
+        f"The {escape(error)} on rows that were not trained on, against what a method costs; lower "
+        "and further left is better. Words are about the negative log-likelihood (NLL, with a "
+        "temperature and without): these errors have no test. Costs are those of one training, on "
+        "one thread of this machine, without the search. All are means over folds"
+        + (". " if data["finished"] else ", of which each method has done other ones. ")
+    )
+    return _section(
+        "What does it cost?", how, f'<div class="panels">{"".join(panels)}</div>',
+        f"<table><thead><tr><th>method</th>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>",
+    )  # fmt: skip
+
+
+def _error(table: Data) -> tuple[str, str]:
+    """Return what the error is called, and its unit."""
+    if table["classes"]:
+        return "share of wrong classes", "%"
+    log = "log " * ("logarithm" in (table["unit_note"] or ""))
+    return f"root mean squared error of {log}{table['target']}", ""
+
+
+def _panel(
+    data: Data, names: Sequence[str], key: str, title: str, said: Callable[[float], str]
+) -> str:
+    """Return one picture: errors against a cost, with names in a gutter at the right."""
+    points = {k: (max(_mean(data, k, key), 1e-9), _mean(data, k, "error")) for k in names}
+    costs, errors = zip(*points.values(), strict=True)
+    across, up = _Axis(min(costs), max(costs) * 1.001, start=13, to=49, log=True), _upright(errors)
+    inner, ticks = _levels(up), across.ticks(2)
+    for tick in ticks if len(ticks) > 1 else (min(costs), max(costs)):
+        inner += f'<text x="{across(tick)}" y="196" text-anchor="middle">{said(tick)}</text>'
+    inner += _gutter(data, {k: (across(cost), up, e) for k, (cost, e) in points.items()})
+    for name, (cost, each) in points.items():
+        words = f"{_label(data, name)}: {said(cost)}, error {_digits(each, 3)}"
+        inner += (
+            f'<g {_own(data, name)}><circle class="dot" cx="{across(cost)}" '
+            f'cy="{_y(up, each):.1f}" r="6.5"><title>{escape(words)}</title></circle></g>'
+        )
+    return (
+        f'<figure><figcaption>{title}</figcaption><svg height="202" role="presentation">{inner}'
+        "</svg></figure>"
+    )
+
+
+def _upright(values: Iterable[float]) -> _Axis:
+    """Return an axis for values; what is far worse than most stands at its upper end."""
+    each = sorted(values)
+    least, middle, most = each[0], each[len(each) // 2], each[-1]
+    most = min(most, max(v for v in each if v <= middle + 3 * (middle - least) or v == middle))
+    spare = 0.12 * (most - least) or 0.1 * abs(least) or 0.1
+    return _Axis(least - spare, most + spare)
+
+
+def _y(up: _Axis, value: float) -> float:
+    return 178 - 166 * up.part(min(value, up.high))
+
+
+def _levels(up: _Axis) -> str:
+    """Return lines across a picture, each with its value at the left."""
+    return "".join(
+        f'<line class="grid" x1="0" x2="52%" y1="{_y(up, v):.1f}" y2="{_y(up, v):.1f}"/>'
+        f'<text x="0" y="{_y(up, v) - 3:.1f}">{_tick(v)}</text>'
+        for v in up.ticks(4)
+    )
+
+
+def _gutter(data: Data, ends: Mapping[str, tuple[str, _Axis, float]]) -> str:
+    """Return names at the right, none upon another, each with a line from where its dot is."""
+    order, inner = sorted(ends, key=lambda k: -ends[k][2]), ""
+    gap = min(17.0, 176 / len(order))
+    places = [_y(*ends[name][1:]) for name in order]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    places[-1] = min(places[-1], 184)
+    for i in reversed(range(len(places) - 1)):
+        places[i] = min(places[i], places[i + 1] - gap)
+    for name, place in zip(order, places, strict=True):
+        x, up, value = ends[name]
+        beyond = "" if up.holds(value) else f", {_digits(value, 2)} ▴"
+        inner += (
+            f'<g {_own(data, name)}><line class="leader" x1="{x}" x2="54%" '
+            f'y1="{_y(up, value):.1f}" y2="{place:.1f}"/>'
+            f'<text class="said" x="55%" y="{place + 4:.1f}">'
+            f"{escape(_label(data, name))}{beyond}</text></g>"
+        )
+    return inner
+
+
+def _learning(data: Data) -> str:
+    each = [one for one in data["learning"] if one["temperature"]] or data["learning"]
+    sizes = sorted({one["rows"] for one in each})
+    if len(sizes) < 2:
+        return ""
+    nll = {(one["contestant"], one["rows"]): one["nll"] for one in each}
+    names = [k for k in data["plan"]["contestants"] if all((k, size) in nll for size in sizes)]
+    across, up = _Axis(sizes[0], sizes[-1], start=13, to=49, log=True), _upright(nll.values())
+    inner = _levels(up) + _gutter(
+        data, {k: (across(sizes[-1]), up, nll[k, sizes[-1]]) for k in names}
+    )
+    for name in names:
+        places = [(across(size), _y(up, nll[name, size])) for size in sizes]
+        lines = "".join(
+            f'<line class="slope" x1="{a}" x2="{c}" y1="{b:.1f}" y2="{d:.1f}"/>'
+            for (a, b), (c, d) in pairwise(places)
+        )
+        dots = "".join(f'<circle class="dot" cx="{a}" cy="{b:.1f}" r="6"/>' for a, b in places)
+        inner += f"<g {_own(data, name)}>{lines}{dots}</g>"
+    for size in sizes:
+        inner += f'<text x="{across(size)}" y="196" text-anchor="middle">{size:,} rows</text>'
+    return _section(
+        "Would more rows change it?",
+        "The negative log-likelihood with a temperature, on half of the rows and on all that were "
+        "drawn, with the settings that were chosen on all; lower is better. Where lines still "
+        "fall, more rows help; where they cross, the order changes.",
+        f'<svg class="chart" height="202" role="presentation">{inner}</svg>',
+    )
+
+
+def _amount(value: float) -> str:
+    """Return a number of parameters, short."""
+    for unit, name in ((1e9, " B"), (1e6, " M"), (1e3, "k")):
+        if value >= unit:
+            return f"{value / unit:.3g}{name}"
+    return f"{value:.0f}"
+
+
+def _time(seconds: float) -> str:
+    for unit, name in ((3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= unit:
+            return f"{_digits(seconds / unit)} {name}"
+    return f"{_digits(1e3 * seconds)} ms" if seconds >= 1e-3 else f"{_digits(1e6 * seconds)} µs"
+
+
+def _decided(data: Data) -> str:
+    plan, table = data["plan"], data["table"]
+    folds = [("What was decided", _items(data["decisions"]))]
+    cells = "".join(
+        f'<tr><th scope="row">{escape(one["name"])}</th><td>{escape(one["kind"])}</td>'
+        f"<td>{escape(one['treatment'])}</td><td>{escape(one['note'])}</td></tr>"
+        for one in table["columns"]
+    )
+    folds.append((f"Columns ({len(table['columns'])})", f"<table>{cells}</table>"))
+    chosen = "".join(
+        f'<tr><th scope="row">{escape(_label(data, name))}</th><td>{_chosen(data, name)}</td></tr>'
+        for name in plan["contestants"]
+    )
+    folds.append(("What each chose", f"<table>{chosen}</table>"))
+    search = plan.get("search", {})
+    made = {
+        "ensedu": data["ensedu"], **data.get("versions", {}), "seed": data["seed"],
+        "minutes asked for": plan["minutes"], "processes": plan.get("workers"),
+        "trainings scored a fold": search.get("starts"), "steps": search.get("steps"),
+        "examples a step": search.get("batch_size"),
+    }  # fmt: skip
+    folds.append(
+        ("Versions, seed, search", _items(f"{k}: {v}" for k, v in made.items() if v is not None))
+    )
+    inner = "".join(f"<details><summary>{name}</summary>{text}</details>" for name, text in folds)
+    return f"<section><h2>All that was decided</h2>{inner}</section>"
+
+
+def _chosen(data: Data, name: str) -> str:
+    """Return the settings of a contestant, each with its folds."""
+    folds: dict[str, list[str]] = {}
+    for row in data["rows"]:
+        if row["contestant"] == name and not row["temperature"]:
+            words = ", ".join(f"{key} {value:g}" for key, value in row["settings"].items())
+            folds.setdefault(words, []).append(str(row["fold"] + 1))
+    return "; ".join(
+        f"{escape(words)} (fold{'s' * (len(own) > 1)} {', '.join(own)})"
+        for words, own in folds.items()
+    )
+
+
+def _items(sentences: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in sentences)}</ul>"

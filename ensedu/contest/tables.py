@@ -1,0 +1,314 @@
+"""A reader's own table: what is asked for, by which columns, and what about it looks wrong."""
+
+import csv
+import difflib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+from numpy import ndarray as Array
+from scipy.stats import rankdata
+
+from ensedu.common import checks
+from ensedu.common.checks import optional
+from ensedu.data import clean
+from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
+from ensedu.sklearn.rows import groups_of_rows, looks_grouped
+
+__all__ = ["Reader", "Understood", "read_file", "understand"]
+
+#: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
+LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
+#: So many different whole numbers, or fewer, are classes; fewer groups, or times, are none.
+FEW = 10
+#: An input that is so many standard deviations above its mean is entered as a logarithm; so is a
+#: target whose 99th percentile is so many times its first.
+FAR, DECADES = 10.0, 100.0
+#: A column says what the target is if so much of it follows, and rows are in order if so much does.
+COPY, ORDERED = 0.999, 0.3
+NAMES_ROWS = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|rownames|#")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reader:
+    """How new rows are read as a table was; it holds none of its rows."""
+
+    #: The labels, in order; none where the target is a number, whose logarithm is learned or not.
+    classes: tuple[str, ...]
+    log: bool
+    #: How columns are read, a frame without rows, and of which log(1 + value) is entered.
+    like: Any = field(repr=False)
+    logs: tuple[str, ...]
+
+    def inputs(self, frame: Any) -> Any:
+        """Return new rows as these are; raises as `ensedu.data.clean` does."""
+        if missing := [name for name in self.like if name not in frame]:
+            raise ValueError(f"frame must have the columns {missing}, got {[*frame][:20]}")
+        return _far_as_logs(clean(frame[[*self.like]], like=self.like), self.logs)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Understood:
+    """A table as contestants get it, and what was decided on the way."""
+
+    #: The rows and columns that are used, as they stand in the table.
+    frame: Any = field(repr=False)
+    reader: Reader
+    #: Those of a `Task`.
+    x: Any = field(repr=False)
+    y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
+    groups: Int[Array, " N"] | None = field(repr=False)
+    time: Float[Array, " N"] | None = field(repr=False)
+    #: What a report says of it.
+    about: dict[str, Any]
+
+
+def read_file(path: str | Path) -> Any:
+    """Return a CSV or Parquet file as pandas reads it; the first line says what divides columns.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed, or for Parquet pyarrow.
+    ValueError
+        For a file that cannot be read, and for two columns of one name, which pandas would rename.
+    """
+    pandas, path = optional("pandas", "data"), Path(path)
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            optional("pyarrow", None)
+            return pandas.read_parquet(path)
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            first = opened.readline()
+        mark = max(",;\t", key=first.count)
+        _different(next(csv.reader([first], delimiter=mark), []))
+        return pandas.read_csv(path, sep=mark, low_memory=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as a table: {error}") from None
+
+
+def understand(
+    frame: Any, target: str, *, group: str | None = None, time: str | None = None,
+    task: str | None = None, name: str = "table",
+) -> Understood:  # fmt: skip
+    """Return a table as contestants get it; parameters and errors are those of `compare`."""
+    pandas = optional("pandas", "data")
+    if not isinstance(frame, pandas.DataFrame):
+        raise TypeError(f"X must be a pandas.DataFrame, got {checks.given(frame)}")
+    if task is not None:
+        checks.one_of("task", task, ("regression", "classification"))
+    if group is not None and time is not None:
+        raise ValueError("group must be left out where time is given: a split has one of them")
+    frame = frame.rename(columns=str).reset_index(drop=True)
+    if len(frame.columns) > MOST_COLUMNS:
+        raise ValueError(f"columns must be at most {MOST_COLUMNS:,}, got {len(frame.columns):,}")
+    _different([*frame])
+    special = {"target": target, "group": group, "time": time}
+    for option, column in special.items():
+        if column is not None and column not in frame:
+            near = difflib.get_close_matches(str(column), [*frame], 1) or [*frame][:20]
+            raise ValueError(f"{option} must be a column, such as {near}, got {column!r}")
+        if column is not None and (gaps := _gaps(frame[column])).any() and option != "target":
+            raise ValueError(f"{option} must have a value in each row, got {gaps.sum():,} gaps")
+    rows, gaps, notes = len(frame), _gaps(frame[target]), list[str]()
+    if gaps.all():
+        raise ValueError(f"target must have values, got gaps in all {rows:,} rows of {target!r}")
+    if gaps.any():
+        notes.append(f"{gaps.sum():,} rows without {target} are left out.")
+        frame = frame[~gaps]
+    number = groups_of_rows(frame, None)
+    if len(np.unique(number)) < len(frame):
+        notes.append(f"{len(frame) - len(np.unique(number)):,} copies of another row are left out.")
+        frame = frame.iloc[np.sort(np.unique(number, return_index=True)[1])]
+    if len(frame) < LEAST_ROWS:
+        raise ValueError(
+            f"rows must be at least {LEAST_ROWS}, different and with a target, got {len(frame):,}"
+        )
+    y, classes, log = _read_target(frame[target], task, notes)
+    x, columns, logs, like = _read_inputs(
+        frame.drop(columns=[*filter(None, special.values())]), notes
+    )
+    warnings, groups, when = _copies_of_target(x, y), None, None
+    if classes and (few := [c for c, n in zip(classes, np.bincount(y), strict=True) if n < FEW]):
+        warnings.append(f"Classes with fewer than {FEW} rows: {', '.join(few)}.")
+    if time is not None:
+        when = _read_time(frame[time])
+    elif group is not None:
+        groups = frame[group].factorize(sort=True)[0].astype(np.int64)
+        if groups.max() + 1 < FEW:
+            raise ValueError(f"group must have at least {FEW} values, got {groups.max() + 1}")
+    else:
+        if len(np.unique(groups_of_rows(x, None))) < len(x):
+            notes.append("Rows of equal inputs stay on one side of a split.")
+            groups = x.groupby([*x], dropna=False).ngroup().to_numpy(np.int64)
+        warnings += _looks_ordered(x, y, columns)
+    unit = f"the logarithm of {target}" if log else target
+    about = {
+        "name": name, "target": target, "task": "classification" if classes else "regression",
+        "classes": [*classes], "rows": rows, "rows_used": len(y), "columns": columns,
+        "unit_note": "nats an example" + ("" if classes else f", of the density of {unit}"),
+        "notes": notes, "warnings": warnings,
+    }  # fmt: skip
+    return Understood(
+        frame=frame, reader=Reader(classes=classes, log=log, like=like, logs=logs),
+        x=x.reset_index(drop=True), y=y, groups=groups, time=when, about=about,
+    )  # fmt: skip
+
+
+def _different(names: list[str]) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
+
+
+def _gaps(column: Any) -> Any:
+    return (column.isna() | column.astype(str).str.strip().isin(GAPS)).to_numpy()
+
+
+def _read_target(
+    column: Any, task: str | None, notes: list[str]
+) -> tuple[Shaped[Array, "N ..."], tuple[str, ...], bool]:
+    """Return numbers or labels, the classes, and whether the numbers are logarithms."""
+    as_words = task == "classification" or column.dtype.kind == "b"
+    try:
+        read = clean((column.astype("category") if as_words else column).to_frame())
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"target: {error}") from None
+    kind, values = read.attrs["clean"][0][column.name], read.iloc[:, 0].to_numpy()
+    found, y = np.unique(values, return_inverse=True)
+    whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()
+    if len(found) == 1:
+        raise ValueError(f"target must have different values, got {found.tolist()[0]!r} alone")
+    if kind == "names" and task == "regression":
+        raise ValueError(f"target must hold numbers for a regression, got {values[0]!r} first")
+    if kind == "names" or (task is None and (whole or len(found) == 2)):
+        if kind != "names":
+            notes.append(f"The {len(found)} numbers of {column.name} are taken for classes.")
+        if len(found) > MOST_CLASSES:
+            raise ValueError(f"target must have at most {MOST_CLASSES} classes, got {len(found):,}")
+        return y.astype(np.int64), tuple(f"{c:g}" if whole else str(c) for c in found), False
+    low, high = np.percentile(values, [1, 99])
+    if log := bool(values.min() > 0 and high >= DECADES * low):
+        notes.append(f"{column.name} spans {high / low:,.0f} times: its logarithm is learned.")
+    return (np.log(values) if log else values).astype(np.float64)[:, None], (), log
+
+
+def _read_inputs(frame: Any, notes: list[str]) -> tuple[Any, list[dict[str, str]], Any, Any]:
+    """Return the inputs, what was done with each column, which are logarithms, and how read."""
+    x, dayfirst, names = _cleaned(frame.drop(columns=[c for c in frame if _gaps(frame[c]).all()]))
+    if dayfirst is not None:
+        notes.append(f"Dates are read with the {'day' if dayfirst else 'month'} first.")
+    columns, kinds, logs = [], x.attrs["clean"][0], []
+    for name, column in frame.items():
+        kind, values = kinds.get(name, ""), x[name] if name in x else None
+        if why := _left_out(column, kind, values):
+            treatment, note = "left out", why
+        else:
+            gaps, words = int(values.isna().sum()), kind == "names"
+            note = f"{gaps:,} gaps: the {'most frequent word' if words else 'median'}; " * (
+                gaps > 0
+            )
+            note += "some cells are no numbers" * (name in names)
+            treatment = f"{'days since 1970, ' * (kind == 'dates')}standardized"
+            if words:
+                rest = values.nunique() > MOST_CATEGORIES
+                treatment = (
+                    f"{values.nunique():,} words, {'the rarest as one' if rest else 'one-hot'}"
+                )
+            elif values.min() >= 0 and values.max() > values.mean() + FAR * values.std():
+                logs.append(name)
+                treatment = "log(1 + value), standardized"
+        note = note.removesuffix("; ")
+        columns.append({"name": name, "kind": kind, "treatment": treatment, "note": note})
+    x = x[[one["name"] for one in columns if one["treatment"] != "left out"]]
+    if not len(x.columns):
+        raise ValueError("columns must be inputs, at least one, got none that says anything")
+    like = x.iloc[:0]
+    like.attrs["clean"] = kinds, dayfirst
+    return _far_as_logs(x, tuple(logs)), columns, tuple(logs), like
+
+
+def _left_out(column: Any, kind: str, values: Any) -> str:
+    """Return why a column is no input, or ""."""
+    if not kind:
+        return "holds nothing"
+    if values.nunique() == 1:
+        return "is constant"
+    whole = column.dtype.kind in "iu"
+    counts = whole and np.ptp(column.to_numpy()) < 2 * len(column)
+    named = whole and NAMES_ROWS.fullmatch(str(column.name).lower())
+    if column.is_unique and not column.isna().any() and (kind == "names" or counts or named):
+        return "names each row"
+    return ""
+
+
+def _cleaned(frame: Any) -> tuple[Any, bool | None, list[str]]:
+    """Return what `clean` makes of a frame, and how; columns of text that it refuses are names.
+
+    Dates such as 01/02/2024 are read in the way in which most columns can be read.
+    """
+
+    def refused(names: list[str], dayfirst: bool | None) -> list[str]:
+        found = []
+        for name in names:
+            try:
+                clean(frame[[name]], dayfirst=dayfirst)
+            except ValueError:
+                found.append(name)
+        return found
+
+    text = [name for name, column in frame.items() if column.dtype.kind not in "biufM"]
+    names, dayfirst = refused(text, None), None
+    for first in (False, True) if names else ():
+        if len(left := refused(names, first)) < len(names):
+            names, dayfirst = left, first
+    return clean(frame.astype(dict.fromkeys(names, "category")), dayfirst=dayfirst), dayfirst, names
+
+
+def _far_as_logs(x: Any, logs: tuple[str, ...]) -> Any:
+    return x.assign(**{name: np.log1p(np.maximum(x[name], 0.0)) for name in logs})
+
+
+def _read_time(column: Any) -> Float[Array, " N"]:
+    read = _cleaned(column.to_frame())[0].iloc[:, 0]
+    if read.dtype.kind != "f" or read.nunique() < FEW:
+        raise ValueError(
+            f"time must hold dates or numbers, {FEW} different ones or more, got "
+            f"{column.iloc[0]!r} first"
+        )
+    return read.to_numpy()
+
+
+def _copies_of_target(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
+    """Return a warning for each column that nearly says the target by itself."""
+    found, ranks = [], rankdata(y)
+    for name, column in x.items():
+        known, number = column.notna().to_numpy(), column.nunique()
+        value, copied = column.factorize(sort=True)[0][known], 0.0
+        if known.sum() < LEAST_ROWS or number < 2:
+            continue
+        if y.ndim == 1 and number <= known.sum() / FEW:
+            rows_of = np.zeros((number, y.max() + 1))
+            np.add.at(rows_of, (value, y[known]), 1)
+            copied = rows_of.max(axis=1).sum() / known.sum()
+        elif y.ndim > 1 and column.dtype.kind == "f":
+            copied = abs(np.corrcoef(rankdata(value), ranks[known])[0, 1])
+        if copied >= COPY:
+            found.append(f"{name} all but says the target: is it known before the target is?")
+    return found
+
+
+def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: list[dict[str, str]]) -> list[str]:
+    """Return warnings of rows that look grouped by a column, or ordered."""
+    found, ranks = [], rankdata(y)
+    if name := looks_grouped(x, y.ravel()):
+        found.append(f"Rows look grouped by {name}: for new values there, name it as the group.")
+    turns = np.diff(ranks)
+    if not ((turns <= 0).all() or (turns >= 0).all()):
+        if np.corrcoef(ranks[1:], ranks[:-1])[0, 1] > ORDERED:
+            found.append("Neighboring rows have like targets: for later rows, name a time column.")
+    if dates := [one["name"] for one in columns if one["kind"] == "dates"]:
+        found.append(f"{dates[0]} is a date: for later rows, name it as the time.")
+    return found

@@ -1,1 +1,0 @@
-"""Turn a whole model into an ensemble, and compare its members with plain copies."""

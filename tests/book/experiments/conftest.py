@@ -1,3 +1,0 @@
-"""The command is tried on the toy experiment, too."""
-
-from tests.book.running.conftest import toy_log as toy_log

@@ -1,0 +1,222 @@
+"""The report of a comparison: what it says, shows and draws, and that it needs nothing else."""
+
+import copy
+import math
+import re
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from scipy.stats import binom
+
+from ensedu.contest.report import answer, page
+
+LABELS = {
+    "linear": "linear model", "boosting": "gradient boosting", "network": "one network",
+    "deep_ensemble": "deep ensemble", "batch_ensemble": "BatchEnsemble",
+}  # fmt: skip
+METHODS = {
+    "network": "single",
+    "deep_ensemble": "deep_ensemble",
+    "batch_ensemble": "batch_ensemble",
+}
+ODD = '<img src="https://a.b/c.png">&"\''
+
+
+def verdict(name, word, difference=0.0, half=0.05, temperature=True, rows=None):
+    return {
+        "contestant": name, "temperature": temperature, "against": "network", "word": word,
+        "difference": difference, "low": difference - half, "high": difference + half, "p": 0.013,
+        "margin": 0.02, "rows_to_settle": rows,
+    }  # fmt: skip
+
+
+def data(*verdicts, finished=True, **table):
+    """What `compare` could have found on a table of 523 rows."""
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "contestant": name, "temperature": scaled, "fold": fold, "nll": 1 + rng.random(),
+            "error": 3 + rng.random(), "parameters": 43 + 1000 * i, "train_seconds": 0.02 * 10**i,
+            "predict_seconds": 0.001 * (i + 1), "settings": {"lr": 0.01, "epochs": 20 + fold},
+        }
+        for i, name in enumerate(LABELS) for fold in range(5) for scaled in (False, True)
+    ]  # fmt: skip
+    about = {
+        "name": "homes.csv", "target": "price", "task": "regression", "classes": [],
+        "unit_note": "nats an example, of the density of price", "rows": 530, "rows_used": 523,
+        "columns": [{"name": ODD, "kind": "names", "treatment": "a column a word", "note": ""}],
+        "notes": [], "warnings": [f"{ODD} all but says the target."],
+    }  # fmt: skip
+    plan = {
+        "folds": 5, "minutes": 10, "splits": "random", "group": None, "time": None,
+        "contestants": [*LABELS], "labels": LABELS, "methods": METHODS, "search": {"starts": 4},
+        "subsample": None, "seconds": {},
+    }  # fmt: skip
+    worst = {"column": ODD, "value": "oak", "rows": 40, "inside": 30, "p": 0.02}
+    return {
+        "version": 1, "ensedu": "1.0.0", "seed": 0, "finished": finished, "answer": "",
+        "best": "network", "table": about | table, "plan": plan, "verdicts": [*verdicts],
+        "rows": rows if finished else rows[:14], "learning": [], "decisions": [ODD],
+        "coverage": [{"level": 0.9, "rows": 523, "inside": 470, "worst": worst}],
+        "held_out": {"calibrated": [52] * 5},
+        "check": {"rows": 3, "wealth": 1.2, "p": 0.8, "alarm": False, "words": "no sign",
+                  "path": [[1, 0.9], [2, 1.1], [3, 1.2]]},
+    }  # fmt: skip
+
+
+def soup(found):
+    return BeautifulSoup(page(found), "html.parser")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said", "not_said"),
+    [
+        (
+            [
+                verdict("batch_ensemble", "better", -0.07),
+                verdict("deep_ensemble", "better", -0.1),
+                verdict("boosting", "unclear", 0.01, rows=5230), verdict("linear", "worse", 0.4),
+            ],
+            ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
+             "interval 0.050 to 0.15", "all 4 comparisons", "Better, too: a BatchEnsemble.",
+             "Unclear: gradient boosting.", "Worse: a linear model.",
+             "gradient boosting about 4,700"],
+            ["Practically", "nothing is shown"],
+        ),
+        (
+            [verdict("linear", "unclear", rows=10**9), verdict("boosting", "worse", 0.3)],
+            ["nothing is shown to predict “price” better", "the cheapest that is not worse",
+             "no number of rows would settle"],
+            ["Better, too", "about 1,000"],
+        ),
+        (
+            [verdict("linear", "practically equal"), verdict("boosting", "practically equal")],
+            ["every method predicts “price” practically as well as one network",
+             "Practically equal: a linear model and gradient boosting."],
+            ["Unclear", "More rows"],
+        ),
+        (
+            [verdict("deep_ensemble", "better by little", -0.01, 0.005)],
+            ["a little better than one network"], ["Unclear", "Worse"],
+        ),
+    ],
+)  # fmt: skip
+def test_the_answer_says_who_how_sure_and_what_would_settle_it(verdicts, said, not_said):
+    found = data(*verdicts, verdict("linear", "better", -9.0, temperature=False))
+    words = answer(found)
+    assert words.startswith("On these 523 rows, ")
+    for one in said:
+        assert one in words
+    for one in not_said:
+        assert one not in words
+    found["plan"]["subsample"] = {"rows": 523, "of": 99991}
+    assert answer(found).startswith(words) and "drawn from 99,991" in answer(found)
+    heading = soup(found).h1.text
+    assert words.startswith(heading) and heading.count(".") == 1
+
+
+def test_unfinished_is_said_first_and_no_word_is_given():
+    found = data(finished=False) | {"coverage": [], "check": None}
+    # 14 rows: with and without a temperature, of the five folds of one, and of two of another
+    assert "Unfinished: 7 of 25 parts are done." in answer(found)
+    html = soup(found)
+    banner = html.main.find(class_="unfinished")
+    assert banner.text.startswith("Unfinished: 7 of 25") and banner.find_next("h1")
+    assert banner.progress["value"] == "7" and not html.select(".word")
+    assert "of which each method has done other ones" in html.text
+
+
+WHOLE = data(
+    verdict("deep_ensemble", "better", -0.2, 0.1), verdict("linear", "worse", 2.5, 0.2),
+    verdict("boosting", "unclear", 0.05, 0.3, rows=900),
+    verdict("batch_ensemble", "unclear", 0, 0.2),
+    verdict("boosting", "unclear", -0.1, 0.4, temperature=False),
+)  # fmt: skip
+
+
+def test_a_page_needs_no_other_file_and_shows_the_readers_words_as_words():
+    html = soup(WHOLE)
+    assert not html.find_all(["script", "img", "iframe", "object"])
+    assert {link["href"] for link in html.find_all("link")} == {"data:,"}
+    assert not re.search(r"url\(|@import", html.style.text)
+    given = {name for tag in html.find_all(True) if tag.name != "link" for name in tag.attrs}
+    assert not [name for name in given if name in ("src", "href") or name.startswith("on")]
+    assert html.text.count(ODD) >= 4  # column, warning, worst group, decision
+    for fold in html.find_all("details"):
+        assert fold.summary.text
+    assert html.find("meta", attrs={"name": "viewport"}) and html.html["lang"] == "en"
+
+
+def percent(node, name):
+    return float(node[name].removesuffix("%"))
+
+
+def forest(html):
+    """Return the rows of the forest, and the axis below them as a function to differences."""
+    part = next(one for one in html.find_all("section") if "How far" in one.h2.text)
+    rows = [row for row in part.select(".row") if "axis" not in row["class"]]
+    texts = part.select(".row.axis")[0].select("text:not(.said)")
+    ticks = [(percent(one, "x"), float(one.text.replace("−", "-"))) for one in texts]
+    return rows, np.polynomial.Polynomial.fit(*zip(*ticks, strict=True), 1)
+
+
+def test_each_dot_stands_where_the_axis_says():
+    rows, axis = forest(soup(WHOLE))
+    each = sorted(WHOLE["verdicts"], key=lambda v: (not v["temperature"], v["difference"]))
+    assert [row.select_one(".name").text for row in rows] == [LABELS[v["contestant"]] for v in each]
+    for row, one in zip(rows, each, strict=True):
+        assert row.select_one(".word").text == one["word"]
+        if one["word"] == "worse":  # too far away to be drawn to scale
+            assert not row.select(".dot") and row.select("text")[-1].text == "▸"
+            continue
+        assert axis(percent(row.select_one(".dot"), "cx")) == pytest.approx(
+            one["difference"], abs=2e-3
+        )
+        line = row.select_one(".whisker")
+        assert axis(percent(line, "x1")) == pytest.approx(one["low"], abs=2e-3)
+        assert axis(percent(line, "x2")) == pytest.approx(one["high"], abs=2e-3)
+        band = row.select_one(".band")
+        left = percent(band, "x")
+        assert axis(left) == pytest.approx(-0.02, abs=2e-3)
+        assert axis(left + percent(band, "width")) == pytest.approx(0.02, abs=2e-3)
+
+
+def test_names_in_the_gutter_do_not_touch():
+    for figure in soup(WHOLE).find_all("figure"):
+        places = sorted(float(text["y"]) for text in figure.select("text.said"))
+        assert len(places) == len(LABELS) and min(np.diff(places)) > 14
+        assert 0 < places[0] and places[-1] < 195
+
+
+def test_the_band_of_luck_has_what_conformal_rows_do_in_19_of_20_tables():
+    rng, inside, tables, held, tested, level = np.random.default_rng(1), 0, 400, 53, 97, 0.8
+    found = copy.deepcopy(WHOLE)
+    found["held_out"]["calibrated"] = [held] * 5
+    found["coverage"] = [{"level": level, "rows": 5 * tested, "inside": 0, "worst": None}]
+    row = soup(found).select_one(".row.plain")
+    low, width = percent(row.select_one(".band"), "x"), percent(row.select_one(".band"), "width")
+    low, high = (0.4 + 0.6 * end / 100 for end in (low, low + width))
+    for _ in range(tables):
+        count = 0
+        for _ in range(5):
+            scores = np.sort(rng.random(held))
+            quantile = scores[math.ceil((held + 1) * level) - 1]
+            count += (rng.random(tested) <= quantile).sum()
+        inside += low <= count / (5 * tested) <= high
+    few, many = binom.ppf([1e-3, 1 - 1e-3], tables, 0.95)
+    assert few <= inside <= many
+
+
+def test_a_learning_curve_is_drawn_where_there_are_two_sizes():
+    found = copy.deepcopy(WHOLE)
+    assert "more rows change it" not in soup(found).text
+    found["learning"] = [
+        {"rows": rows, "contestant": name, "temperature": True, "nll": 1.0 + 100 / rows}
+        for rows in (100, 200) for name in LABELS
+    ]  # fmt: skip
+    html = soup(found)
+    part = next(one for one in html.find_all("section") if "more rows" in one.h2.text)
+    lines = part.select("line.slope")
+    assert len(lines) == len(LABELS)
+    assert all(float(line["y1"]) < float(line["y2"]) for line in lines)  # falls, downwards
