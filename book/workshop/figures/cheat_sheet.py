@@ -17,7 +17,7 @@ WORDS = {
 }
 MEMBERS = 4
 #: Pixels of a number: a matrix has SIDE × SIDE of them, a vector SIDE; and between two arrays.
-UNIT, SIDE, AIR = 5, 9, 3
+UNIT, SIDE, AIR = 4, 9, 3
 #: Pixels from member to member.
 STEP = (SIDE + 3) * UNIT + 5 * AIR
 
@@ -110,6 +110,7 @@ STYLE = """<style>
 .bd-article .ensedu-sheet p { margin: 0 }
 .ensedu-sheet p > b { color: var(--ensedu-own); font-size: 1.1em; margin-right: 0.4em }
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
+.ensedu-sheet div > p { flex: 1 1 9rem }
 .ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact }
 .ensedu-sheet .shared { fill: var(--ensedu-shared) }
 .ensedu-sheet .own { fill: var(--ensedu-own) }
