@@ -101,7 +101,7 @@ const devices = ({ devices, computing, gradient }, { gigabytes_per_second, micro
 
 // A network 2-width-1 with ReLU in the NTK parametrization: its weights are rows [a, b, w].
 const circle = (degrees) => [Math.cos, Math.sin].map((part) => Math.SQRT2 * part((degrees * Math.PI) / 180));
-const hidden = ([a, b], [u, v], k) => (u * a[k] + v * b[k]) / Math.SQRT2;
+const hidden = (weights, x, k) => (x[0] * weights[0][k] + x[1] * weights[1][k]) / Math.SQRT2;
 const output = (weights, x) => {
   let sum = 0;
   for (let k = 0; k < weights[2].length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * weights[2][k];
@@ -112,7 +112,8 @@ const reach = (weights, x, other) => {
   const [w, inner] = [weights[2], dot(x, other) / 2];
   let sum = 0;
   for (let k = 0; k < w.length; k += 1) {
-    const [one, two] = [hidden(weights, x, k), hidden(weights, other, k)];
+    const one = hidden(weights, x, k);
+    const two = hidden(weights, other, k);
     if (one > 0 && two > 0) sum += one * two + w[k] * w[k] * inner;
   }
   return sum / w.length;
@@ -145,22 +146,26 @@ const exponential = (A, k = 24) => {
   for (let i = 0; i < k; i += 1) sum = product(sum, sum);
   return sum;
 };
-const runs = new Map(); // by the weights at the start
+const runs = new Map(); // by the weights at the start: a training, and what each input knows of the data then
 const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, width }) => {
   const [inputs, all, start] = [angles.map(circle), grid.map(circle), starts[width]];
-  if (!runs.has(start)) runs.set(start, trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr)));
-  const weights = runs.get(start)[Math.round(time / lr)];
+  if (!runs.has(start)) {
+    const across = all.map((x) => inputs.map((other) => reach(start, x, other)));
+    runs.set(start, { across, kept: trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr)) });
+  }
+  const { across, kept } = runs.get(start);
+  const weights = kept[Math.round(time / lr)];
   const kernel = inputs.map((x) => inputs.map((other) => reach(start, x, other)));
   const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
   const root = cholesky(kernel);
   const away = inputs.map((x, i) => output(start, x) - targets[i]);
   const way = backward(root, forward(root, shrunk.map((row, i) => dot(row, away) - away[i])));
   const outputs = all.map((x) => output(weights, x));
-  const still = all.map((x) => output(start, x) + dot(inputs.map((other) => reach(start, x, other)), way));
+  const still = all.map((x, i) => output(start, x) + dot(across[i], way));
   const row = all.map((x) => reach(weights, x, inputs[at]));
   const here = inputs.map((x) => output(weights, x));
   return {
-    grid, outputs, still, row, zero, angles, targets, first: all.map((x) => reach(start, x, inputs[at])),
+    grid, outputs, still, row, zero, angles, targets, first: across.map((one) => one[at]),
     up: row.map((value) => Math.max(value, 0)), down: row.map((value) => Math.min(value, 0)),
     under: here.map((value, i) => Math.min(value, targets[i])), over: here.map((value, i) => Math.max(value, targets[i])),
     miss: Math.max(...outputs.map((value, i) => Math.abs(value - still[i]))),
