@@ -484,7 +484,7 @@ def _costs(data: Data) -> str:
     lines = []
     for name in sorted(names, key=lambda k: _mean(data, k, "nll")):
         values = (
-            _digits(_mean(data, name, "nll"), 3), _digits(_mean(data, name, "nll", False), 3),
+            *(f"{_mean(data, name, 'nll', t):.3f}".replace("-", "−") for t in (True, False)),
             _digits(_mean(data, name, "error"), 3) + unit,
             _amount(_mean(data, name, "parameters")), _time(_mean(data, name, "train_seconds")),
             _time(_mean(data, name, "predict_seconds")),
@@ -576,7 +576,7 @@ def _gutter(data: Data, ends: Mapping[str, tuple[str, _Axis, float]]) -> str:
         places[i] = min(places[i], places[i + 1] - gap)
     for name, place in zip(order, places, strict=True):
         x, up, value = ends[name]
-        beyond = "" if up.holds(value) else f", {_digits(value, 2)} ▴"
+        beyond = "" if up.holds(value) else " ▴"
         inner += (
             f'<g {_own(data, name)}><line class="leader" x1="{x}" x2="54%" '
             f'y1="{_y(up, value):.1f}" y2="{place:.1f}"/>'
