@@ -393,9 +393,8 @@ def test_one_network_against_itself_hardly_gets_a_word():
 
 
 def test_a_gain_is_found_at_about_as_many_rows_as_were_said():
-    found = {
-        row["rows"]: row["words"]["plain"].get("better", 0) for row in ROWS if row["kind"] == "gain"
-    }
+    gains = {row["rows"]: row for row in ROWS if row["kind"] == "gain"}
+    found = {rows: row["words"]["plain"].get("better", 0) for rows, row in gains.items()}
     sizes, parts = zip(*sorted(found.items()), strict=True)
     assert sorted(parts) == [*parts] and parts[-1] >= 95
     half = np.exp(np.interp(50, parts, np.log(sizes)))

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu.methods import METHODS, size_option

@@ -29,8 +29,8 @@ def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to
     loaded = {Path(file) for file in ran.stdout.split()}
     found = sources.source_files(networks.train_network)
     passed_on = sources.imported_files(
-        "from ensedu import contest, counting, torch, data, uncertainty\n"
-        "print(contest, counting, torch, data, uncertainty)"
+        "from ensedu import contest, counting, torch, data, sklearn, uncertainty\n"
+        "print(contest, counting, torch, data, sklearn, uncertainty)"
     )
     assert loaded <= found | passed_on and len(loaded) > 10
     names = names_of(found)

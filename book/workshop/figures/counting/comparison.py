@@ -72,8 +72,8 @@ class Depths:
             own[method][-1] / own["single"][-1] for method in ("deep_ensemble", "batch_ensemble")
         )
         return (
-            f"With nine hidden layers of {width:,}, a deep ensemble stores {copies:.2f} times as "
-            f"many parameters as one network, a BatchEnsemble {shared:.2f} times."
+            f"With nine hidden layers of {width:,}, a deep ensemble stores {copies:.2f} times one "
+            f"network’s parameters, a BatchEnsemble {shared:.2f} times."
         )
 
 
