@@ -163,7 +163,7 @@ const makeControls = () => {
     const from = (value) => (curve ? Math.round(most ** value) : value);
     const range = make("input", { type: "range", min: curve ? 0 : 1, max: curve ? 1 : most, step: curve ? "any" : 1, "aria-label": label });
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
-    const element = make("label", { class: "slider" }, make("span", {}, label), range, number);
+    const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     number.addEventListener("change", () => number.value && change({ [key]: clamp(Math.round(Number(number.value)), 1, most) }));
@@ -187,7 +187,7 @@ const makeControls = () => {
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
-  const deeper = button("See its numbers", "A window of 6 × 6", () => goTo("numbers"));
+  const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
@@ -217,6 +217,7 @@ const makeControls = () => {
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
+    again.hidden = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
     const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);

@@ -192,7 +192,7 @@ const compose = (content, method, M, unit, frame) => {
 };
 
 // The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
-// that makes nothing much smaller.
+// that makes nothing much smaller, or there are curves to compare.
 const fitting = (content, M, frame) => {
   const largest = (mostRows) => {
     let [low, high] = [1e-5, 64];
@@ -208,7 +208,7 @@ const fitting = (content, M, frame) => {
     return low;
   };
   const [any, flat] = [largest(Infinity), largest(1)];
-  return flat > 0.85 * any ? flat : any;
+  return flat > (CURVES ? 0.5 : 0.85) * any ? flat : any;
 };
 
 // Between two stops everything is on its way; what is in one alone appears where it will stand.

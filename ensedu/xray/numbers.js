@@ -113,11 +113,11 @@ const TASKS = [
 ];
 
 // So many members stand beside each other, or below each other on a phone.
-const perPage = ({ matrix, apart, modulated, spread }) => {
+const perPage = (state, { matrix, apart, modulated, spread }) => {
   const room = document.documentElement.clientWidth - 40;
   if (room < NARROW) return 2;
   const cell = room < 960 ? 34 : 44;
-  const wide = Math.min(MOST.window, Math.round(matrix.size / matrix.m)) * cell + 40;
+  const wide = Math.min(windowOf(state), Math.round(matrix.size / matrix.m)) * cell + 40;
   const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
   const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
   return clamp(Math.floor((room - (room - once < 2 * block ? 0 : once)) / block), 1, 4);
@@ -132,11 +132,11 @@ const makeNumbers = (on) => {
     const range = make("input", { type: "range", min: 0, step: 1, "aria-label": `First ${key}` });
     const output = make("output");
     range.addEventListener("input", () => on.change({ [key]: Number(range.value) }));
-    return { key, range, output, element: make("label", { class: "slider" }, make("span", {}, `First ${key}`), range, output) };
+    return { key, range, output, element: make("label", { class: "slider sized" }, make("span", {}, `First ${key}`), range, output) };
   });
   const others = make("span", { class: "others" });
   const tools = make("div", { class: "tools" }, ...window_.map(({ element }) => element), others);
-  const element = make("div", { class: "numbers", hidden: "" }, tools, words, shelf, task);
+  const element = make("div", { class: "numbers", hidden: "" }, shelf, words, tools, task);
   let cells = new Map();
   let [shape, touched, arrays, current] = ["", null, null, null];
   let [asked, drag] = [0, null];
@@ -166,7 +166,7 @@ const makeNumbers = (on) => {
       cell.classList.toggle("moves", Boolean(related));
     }
     setText(words, touched && cells.has(touched) ? tell(arrays, touched, METHODS[arrays.method].members)
-      : "Point at a number to see what it is made of, and what moves with it. Drag, type, or use ↑ and ↓ to change one.");
+      : "Point at a number: what moves with it lights up. Drag, type, ↑ and ↓ change it.");
   };
 
   const cellOf = (key, name) => {
@@ -227,20 +227,21 @@ const makeNumbers = (on) => {
     const { apart, modulated, spread, matrix, kernel, members } = arrays;
     const [first, from] = [state.row, state.column];
     const wide = Math.round(matrix.size / matrix.m);
-    const rows = Math.min(MOST.window, matrix.m - first);
-    const columns = Math.min(MOST.window, wide - from);
+    const side = windowOf(state);
+    const rows = Math.min(side, matrix.m - first);
+    const columns = Math.min(side, wide - from);
     const s0 = Math.floor(from / kernel);
     const outputs = Math.floor((from + columns - 1) / kernel) - s0 + 1;
     const doubled = spread && !modulated;
     const count = members || doubled ? state.M : 0;
-    const each = perPage(arrays);
+    const each = perPage(state, arrays);
     const begin = beginOf(state, each);
     const end = Math.min(begin + each, count);
     const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
     const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
     const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, first + a), `at-${at}`, name);
     // Where all of a layer is seen, its inputs can be typed, and each member answers.
-    const whole = matrix.m <= MOST.window && wide <= MOST.window && kernel === 1;
+    const whole = matrix.m <= side && wide <= side && kernel === 1;
     const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
     for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
@@ -252,7 +253,7 @@ const makeNumbers = (on) => {
         ...(matrix.bias ? [across("scales", "σb", -1, "σ", "b")] : [])));
     }
     const parts = [];
-    if (!apart || whole) parts.push(make("div", { class: "side once" }, make("h2", {}, apart ? "The same for all" : "Stored once, for all"), make("div", { class: "row" }, ...left)));
+    if (!apart || whole) parts.push(make("div", { class: "side once" }, make("h2", {}, apart ? "The same for all" : "Stored once"), make("div", { class: "row" }, ...left)));
     const blocks = [];
     for (let i = begin; i < end; i += 1) {
       const [at, made] = [SUBSCRIPTS(i + 1), []];
@@ -263,8 +264,8 @@ const makeNumbers = (on) => {
       if (whole) made.push(across("made", "y", i, `y${at}`, "y"));
       blocks.push(make("div", { class: "block" }, make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`), ...made));
     }
-    const computed = modulated ? "; computed, dashed: W₁ = W ∘ r₁ s₁ᵀ" : whole ? "; computed, dashed: y" : "";
-    if (blocks.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? `Stored by each member${computed}` : "Drawn anew for each prediction, not stored"), make("div", { class: "row" }, ...blocks)));
+    const computed = modulated ? "dashed, computed: W ∘ r sᵀ" : whole ? "dashed, computed: y" : "";
+    if (blocks.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member " : "Drawn anew, not stored ", make("small", {}, computed)), make("div", { class: "row" }, ...blocks)));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
     if (count > end - begin) {
@@ -278,8 +279,8 @@ const makeNumbers = (on) => {
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     const ends = [matrix.m, wide];
     window_.forEach(({ element: label, range, key }, k) => {
-      label.hidden = ends[k] <= MOST.window || Boolean(DATA.values);
-      range.max = Math.max(0, ends[k] - MOST.window);
+      label.hidden = ends[k] <= side || Boolean(DATA.values);
+      range.max = Math.max(0, ends[k] - side);
       range.value = state[key];
     });
   };
@@ -290,7 +291,8 @@ const makeNumbers = (on) => {
     current = state;
     arrays = arraysOf(state, layer);
     const { matrix, method } = arrays;
-    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, perPage(arrays)), perPage(arrays)].join(" ");
+    const each = perPage(state, arrays);
+    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, each), each, windowOf(state)].join(" ");
     if (now !== shape) {
       shape = now;
       touched = null;
@@ -319,7 +321,7 @@ const makeNumbers = (on) => {
     const whole = shelf.querySelector(".grid");
     if (still.matches || !whole || !box) return;
     const [there, here] = [whole.getBoundingClientRect(), element.getBoundingClientRect()];
-    const scale = clamp((box.w * MOST.window) / Math.max(MOST.window, box.tile?.columns ?? 1) / there.width, 0.05, 1);
+    const scale = clamp((box.w * windowOf(current)) / Math.max(windowOf(current), box.tile?.columns ?? 1) / there.width, 0.05, 1);
     shelf.animate([
       { transformOrigin: "0 0", transform: `translate(${box.x - (there.left - here.left) * scale}px, ${box.y - (there.top - here.top) * scale}px) scale(${scale})`, opacity: 0.3 },
       { transformOrigin: "0 0", transform: "none", opacity: 1 },

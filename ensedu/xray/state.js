@@ -9,7 +9,7 @@ const one = (of, start) => ({ start, read: (text) => (of.includes(text) ? text :
 const within = (number, low, high) => (Number.isFinite(number) ? Math.min(high, Math.max(low, number)) : undefined);
 const clamp = (number, low, high) => Math.min(high, Math.max(low, number));
 
-const MOST = { members: 64, width: 2000, depth: 12, window: 6 };
+const MOST = { members: 64, width: 2000, depth: 12 };
 // It opens at the first stop that takes the model.
 const OPENING = STOPS.findIndex((method) => !DATA.refused[method]);
 const FIELDS = {
@@ -81,7 +81,7 @@ const settled = (state) => {
   const view = matrices.length || isWhole(state) ? state.view : START.view;
   const matrix = clamp(state.matrix, 0, Math.max(0, matrices.length - 1));
   const { m = 1, size = 1 } = matrices[matrix] ?? {};
-  const edge = (place, length) => clamp(place, 0, Math.max(0, length - MOST.window));
+  const edge = (place, length) => clamp(place, 0, Math.max(0, length - windowOf(state)));
   return {
     ...state, layer, matrix, view, member: clamp(state.member, 0, state.M - 1),
     row: edge(state.row, m), column: edge(state.column, Math.round(size / m)),
@@ -96,5 +96,10 @@ const layersOf = (state) => {
   if (laid.key !== key) laid = { key, layers: layersOfSizes(sizesOf(state)) };
   return laid.layers;
 };
-START = decode(DATA.opening ?? "");
 const chosen = (state) => state.method || STOPS[Math.round(state.share)];
+// Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
+const windowOf = (state) => {
+  const room = document.documentElement.clientWidth;
+  return room >= 960 ? 6 : room < 600 || spreads(chosen(state)) ? 4 : 5;
+};
+START = decode(DATA.opening ?? "");

@@ -291,8 +291,10 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     settled("layer 1")
     page.evaluate("() => history.back()")
     settled("numbers")
+    assert inside.get_by_role("spinbutton", name="Width").is_hidden()
     inside.get_by_role("button", name="Show all of the X-ray").click()
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
+    assert inside.get_by_role("spinbutton", name="Width").is_visible()
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

@@ -22,8 +22,8 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (560, 760), "share": (640, 1050), "map": (420, 640), "layer": (640, 1050),
-    "numbers": (620, 1300),
+    "model": (390, 690), "share": (570, 1030), "map": (640, 790), "layer": (600, 1085),
+    "numbers": (750, 1290),
 }  # fmt: skip
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
