@@ -13,7 +13,6 @@ CLAIMS = Claims(
         "can you change with these 100": "the box's question",
         "A matrix has rank 1 if all": "what rank 1 is",
         "each entry is 1 or -1 with": "what random signs are",
-        "Weight decay pulls parameters toward 0": "what it does",
         "the last layer of 1-50-50-1 are like": "a name",
     },
 )
@@ -25,7 +24,9 @@ OWN = SMALL * np.outer(r, s)
 rank = np.linalg.matrix_rank
 
 
-def layer(m: int, n: int, seed: int = 0, **std: float) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def layer(
+    m: int, n: int, seed: int = 0, **std: float
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return W, the matrix of a member, and its fast weights, as a layer makes them."""
     own = en.BatchEnsembleLinear(m, n, 1, rng=np.random.default_rng(seed), init="normal", **std)
     return own.params["weight"], own.weight_matrices()[0], [own.params[name] for name in "rs"]

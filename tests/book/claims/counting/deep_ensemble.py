@@ -45,7 +45,7 @@ def decomposed() -> bool:
 
 @cache
 def learned() -> tuple[float, float, float]:
-    """Return the errors, over those of 0: the worst member, and averaged predictions and weights."""
+    """Return errors, over those of 0, of the worst member, averaged predictions and weights."""
     rng = np.random.default_rng(0)
     x = np.linspace(-3, 3, 64)[:, None]
     y = np.sin(2 * x)

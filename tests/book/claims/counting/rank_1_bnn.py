@@ -116,10 +116,10 @@ says("4,620 parameters, fewer than the 5,402 of", lambda: (
     counting.mlp([1, 50, 50, 1], "rank1", 4).total,
     counting.mlp([1, 50, 50, 1], "mean_field").total,
 ))  # fmt: skip
-says("mean-field layer 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("25 times as many", lambda: drawn(FIELD, (128, 50)) // 100)
-says("In a ResNet-50 it is 490 times as", lambda: 4 * 128 * of_resnet()[1] / of_resnet()[0])
-says("sampled four times, with 101.9 million random numbers", lambda: 4 * of_resnet()[1] / 1e6)
+says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
+says("more than 25 times as many", lambda: drawn(FIELD, (128, 50)) // 100)
+says("In a ResNet-50 it is 489 times as", lambda: 4 * 128 * of_resnet()[1] / of_resnet()[0])
+says("sampled four times, with 102 million random numbers", lambda: 4 * of_resnet()[1] / 1e6)
 says("26.7 million random numbers in a ResNet-50", lambda: of_resnet()[0] / 1e6)
 says("more than a mean-field ResNet-50 that is", lambda: of_resnet()[0] > of_resnet()[1])
 says("= 78{,}400 shared weights, 5",
