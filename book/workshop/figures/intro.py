@@ -31,7 +31,7 @@ ALT = (
     "thin strips."
 )
 DOUBT = (
-    "One network is as sure in the gap, where it has seen no point, as anywhere else. Add members, "
-    "and doubt appears there: the inner band is how far they differ, the outer one adds the noise "
-    "of the points, which they were told. Both are ± 2 standard deviations."
+    "One network does not tell you that it has seen no point in the gap. Add members, and doubt "
+    "appears there: the inner band is how far they differ, the outer one adds the noise of the "
+    "points, which they were told. Both are ± 2 standard deviations."
 )

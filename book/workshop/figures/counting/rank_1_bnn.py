@@ -66,14 +66,14 @@ class Distribution:
 def numbers_table(numbers: Mapping[str, tuple[int, int]]) -> Table:
     """Return the table of random numbers of a layer and of a ResNet-50, by what draws them.
 
-    Rows are of rank-1 BNNs but the last one, of a mean-field network; the second row decides.
+    Rows are of rank-1 BNNs but the last two, of mean-field networks; the second row decides.
     """
     rows = {
         name: {"layer 50 → 50": small, "ResNet-50": f"{large / 1e6:.1f}M"}
         for name, (small, large) in numbers.items()
     }
-    *shared, field = rows
+    shared, fields = [*rows][:-2], [*rows][-2:]
     return method_table(
-        rows, colors=dict.fromkeys(shared, "rank1") | {field: "mean_field"},
+        rows, colors=dict.fromkeys(shared, "rank1") | dict.fromkeys(fields, "mean_field"),
         decisive=(shared[1], "ResNet-50"), caption=NUMBERS,
     )  # fmt: skip

@@ -24,10 +24,21 @@ OWN = SMALL * np.outer(r, s)
 rank = np.linalg.matrix_rank
 
 
-def layer(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def layer(
+    m: int, n: int, seed: int = 0, **std: float
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return W, the matrix of a member, and its fast weights, as a layer makes them."""
-    own = en.BatchEnsembleLinear(m, n, 1, rng=np.random.default_rng(seed), init="normal")
+    own = en.BatchEnsembleLinear(m, n, 1, rng=np.random.default_rng(seed), init="normal", **std)
     return own.params["weight"], own.weight_matrices()[0], [own.params[name] for name in "rs"]
+
+
+def faded() -> bool:
+    """Say whether halves of all fast weights leave a quarter of a member's matrix."""
+    own = en.BatchEnsembleLinear(5, 7, 1, rng=np.random.default_rng(0))
+    before = own.weight_matrices()
+    for name in "rs":
+        own.params[name] /= 2
+    return np.array_equal(own.weight_matrices(), before / 4)
 
 
 def differ(h: int, at: int | None = None) -> int:
@@ -46,6 +57,7 @@ def smaller_by_the_rule() -> bool:
     )  # fmt: skip
 
 
+NEAR = np.divide(*layer(500, 500, init_std=0.1)[1::-1])
 W, V, FAST = layer(50, 50)
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
 says("You can change all 2,500, because", lambda: (V != W).sum())
@@ -64,6 +76,9 @@ says("You get (2, 1, 2) in the first",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))  # fmt: skip
 says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
+says("standard deviation of 0.14 around 1, so a", lambda: (NEAR.std(), NEAR.mean()))
+says("starts about 14% away from the shared one", lambda: NEAR.std())
+says("halved, only a quarter of W_i is left", faded)
 says("exactly as many as the products of a", lambda: len({
     costs.layer(50, 50, method, 4, batch_size=32).product_flops for method in METHODS
 }) == 1)  # fmt: skip

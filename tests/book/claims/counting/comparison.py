@@ -12,6 +12,7 @@ from ensedu import torch as et
 from ensedu.methods import size_option
 from ensedu.torch import models
 from tests.book.claiming import Claims
+from workshop.experiments.contest.reading import compared as contest
 from workshop.figures.counting import comparison
 
 CLAIMS = Claims(
@@ -116,6 +117,10 @@ says("takes 4 bytes to store, and 16 to", trained_bytes)
 says("take as many operations as those of a", lambda: len({
     costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in (DEEP, BATCH)
 }) == 1)  # fmt: skip
+says("small networks on data from 18 sources, four", lambda: len(contest()[DEEP].sources))
+says("were better than one network both as a",
+     lambda: {contest()[name].word for name in (DEEP, BATCH)} == {"better"})  # fmt: skip
+says("a rank-1 BNN it is unclear", lambda: contest()[RANK1].word == "unclear")
 says("10,804 parameters as a deep ensemble, 3,812 as", lambda: totals([1, 50, 50, 1])[:2])
 says("and 4,620 as a rank-1 BNN", lambda: totals([1, 50, 50, 1])[2])
 says("One network has 2,701", lambda: counting.mlp([1, 50, 50, 1]).total)

@@ -13,11 +13,11 @@ CLAIMS = Claims(
     unclaimed={
         "input, two hidden layers of 50 units": "the box's question",
         "which replaces each negative number by 0": "what ReLU is",
-        "same with 1 in place of": PROOF,
         "1-50-50-1 start at the same value": ASSUMED,
-        "independent, symmetric around 0 and of variance": ASSUMED,
-        "the weights are independent with mean 0": PROOF,
-        "which ReLU sets to 0, holds half": PROOF,
+        "u has the mean 0 and the": PROOF,
+        "two different weights is 0 on average": PROOF,
+        "outputs above and below 0 hold half": PROOF,
+        "sets those below to 0, and half": PROOF,
     },
 )
 says = CLAIMS.says
@@ -65,6 +65,17 @@ def exchanged() -> bool:
     return np.allclose(net(x), before, rtol=0, atol=1e-12)
 
 
+def rescaled() -> bool:
+    """Say whether a network computes the same when its hidden units are scaled, and scaled back."""
+    net = en.mlp([1, 50, 50, 1], rng=np.random.default_rng(0))
+    x, params = np.linspace(-4.6, 4.6, 185)[:, None], net.params
+    before, c = net(x), np.random.default_rng(1).uniform(0.1, 10, 50)
+    for name in ("0.weight", "0.bias"):
+        params[name][...] *= c
+    params["2.weight"][...] /= c[:, None]
+    return np.allclose(net(x), before, rtol=0, atol=1e-12)
+
+
 says("It has 2,701 parameters, and 2,550 of them",
      lambda: (CURVE.total, MIDDLE.total))  # fmt: skip
 says(["which takes 50 \\cdot 50 weights", "Between the hidden layers, both sides have 50",
@@ -81,12 +92,13 @@ says("twice as much as the weight, because the",
 says("94% of all 2,701 parameters", lambda: (MIDDLE.total / CURVE.total, CURVE.total))
 says(["Then the 50 units of a layer compute", "apart, so 50 of them are worth one"],
      equal_units)  # fmt: skip
-says("leaves a sixth of the mean square",
+says("x, and behind ReLU a sixth",
      lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)  # fmt: skip
-says("have the variance 1/(3m)", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
+says("average over the weights, a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
 says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
 says("= 4{,}160 in each of the first",
      lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])  # fmt: skip
 says("= 650 in the last one, and 8{,}970",
      lambda: (DIGITS.layers[2].total, DIGITS.total))  # fmt: skip
 says("Nothing happens, because the next layer", exchanged)
+says("the network computes the same again", rescaled)

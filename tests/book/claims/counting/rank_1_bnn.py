@@ -15,6 +15,7 @@ CLAIMS = Claims(
     unclaimed={
         "random matrix with 50 rows and 50": "the box's question",
         "So a mean of 2 in r": "an example",
+        "r by some c > 0, say 2": "an example",
         "what the guess of rank 1 loses": "a name",
     },
 )
@@ -97,6 +98,8 @@ says("gives r = (1.5, 0.5) and s",
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("all three weights of the first row moved",
      lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))  # fmt: skip
+says("both weights of the third column are half",
+     lambda: np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]))  # fmt: skip
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
 says("Every product r_a s_j stays as it was", scaled)
@@ -113,7 +116,10 @@ says("4,620 parameters, fewer than the 5,402 of", lambda: (
     counting.mlp([1, 50, 50, 1], "rank1", 4).total,
     counting.mlp([1, 50, 50, 1], "mean_field").total,
 ))  # fmt: skip
-says("mean-field layer 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
+says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
+says("more than 25 times as many", lambda: drawn(FIELD, (128, 50)) // 100)
+says("In a ResNet-50 it is 489 times as", lambda: 4 * 128 * of_resnet()[1] / of_resnet()[0])
+says("sampled four times, with 102 million random numbers", lambda: 4 * of_resnet()[1] / 1e6)
 says("26.7 million random numbers in a ResNet-50", lambda: of_resnet()[0] / 1e6)
 says("more than a mean-field ResNet-50 that is", lambda: of_resnet()[0] > of_resnet()[1])
 says("= 78{,}400 shared weights, 5",
