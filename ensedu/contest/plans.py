@@ -185,8 +185,7 @@ def words_of_plan(table: Understood, plan: Mapping[str, Any]) -> str:
     lines.append(
         f"Plan: {plan['folds']} folds; in each, {search['settings']} settings at "
         f"{search['lengths']} lengths, {search['steps']:,} steps at most, of "
-        f"{search['batch_size']} rows; the best setting is trained anew, and scored, "
-        f"{search['starts']} times"
+        f"{search['batch_size']} rows; trainings that are scored: {search['starts']}"
     )
     lines += [f"  {plan['labels'][k]}: about {seconds[k]:,.0f} seconds" for k in seconds]
     minutes = sum(seconds.values()) / plan["workers"] / 60

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -436,23 +435,15 @@ def _costs(data: Data) -> str:
     ]  # fmt: skip
     short = "wrong" if table["classes"] else "RMSE"
     heads = ("NLL", "NLL without", short, "parameters", "to train", "to predict")
-    lines = []
-    for name in sorted(names, key=lambda k: _mean(data, k, "nll")):
-        values = (
+    lines = {
+        name: [
             *(f"{_mean(data, name, 'nll', t):.3f}".replace("-", "−") for t in (True, False)),
             _digits(_mean(data, name, "error"), 3) + unit,
             _amount(_mean(data, name, "parameters")), _time(_mean(data, name, "train_seconds")),
             _time(_mean(data, name, "predict_seconds")),
-        )  # fmt: skip
-        cells = "".join(
-            f'<td class="n" data-name="{escape(head)}">{value}</td>'
-            for head, value in zip(heads, values, strict=True)
-        )
-        lines.append(
-            f'<tr {_own(data, name)}><th scope="row"><span class="name">'
-            f"{escape(_label(data, name))}</span></th>{cells}</tr>"
-        )
-    top = "".join(f'<th class="n" scope="col">{escape(head)}</th>' for head in heads)
+        ]
+        for name in sorted(names, key=lambda k: _mean(data, k, "nll"))
+    }  # fmt: skip
     how = (
         f"The {escape(error)} on rows that were not trained on, against what a method costs; lower "
         "and further left is better. Words are about the negative log-likelihood (NLL, with a "
@@ -462,7 +453,7 @@ def _costs(data: Data) -> str:
     )
     return _section(
         "What does it cost?", how, f'<div class="panels">{"".join(panels)}</div>',
-        f"<table><thead><tr><th>method</th>{top}</tr></thead><tbody>{''.join(lines)}</tbody></table>",
+        _table(data, heads, lines),
     )  # fmt: skip
 
 
@@ -542,34 +533,39 @@ def _gutter(data: Data, ends: Mapping[str, tuple[str, _Axis, float]]) -> str:
 
 
 def _learning(data: Data) -> str:
-    each = [one for one in data["learning"] if one["temperature"]] or data["learning"]
-    sizes = sorted({one["rows"] for one in each})
-    if len(sizes) < 2:
-        return ""
-    nll = {(one["contestant"], one["rows"]): one["nll"] for one in each}
-    names = [k for k in data["plan"]["contestants"] if all((k, size) in nll for size in sizes)]
-    across, up = _Axis(sizes[0], sizes[-1], start=13, to=49, log=True), _upright(nll.values())
-    inner = _levels(up) + _gutter(
-        data, {k: (across(sizes[-1]), up, nll[k, sizes[-1]]) for k in names}
-    )
-    for name in names:
-        places = [(across(size), _y(up, nll[name, size])) for size in sizes]
-        lines = "".join(
-            f'<line class="slope" x1="{a}" x2="{c}" y1="{b:.1f}" y2="{d:.1f}"/>'
-            for (a, b), (c, d) in pairwise(places)
-        )
-        dots = "".join(f'<circle class="dot" cx="{a}" cy="{b:.1f}" r="6"/>' for a, b in places)
-        inner += f"<g {_own(data, name)}>{lines}{dots}</g>"
-    for size in sizes:
-        inner += f'<text x="{across(size)}" y="196" text-anchor="middle">{size:,} rows</text>'
-    return _section(
+    each = {
+        (one["contestant"], one["rows"]): one["nll"] for one in data["learning"]
+        if one["temperature"]
+    }  # fmt: skip
+    sizes = sorted({rows for _, rows in each})
+    names = sorted({name for name, _ in each}, key=lambda name: each[name, sizes[-1]])
+    lines = {
+        name: [f"{each[name, size]:.3f}".replace("-", "−") for size in sizes] for name in names
+    }
+    return "" if not each else _section(
         "Would more rows change it?",
         "The negative log-likelihood with a temperature, on half of the rows and on all that were "
-        "drawn, with the settings and epochs that were chosen on all; lower is better. Where lines "
-        "still fall, more rows, and the steps that come with them, help; where they cross, the "
-        "order changes. These lines have no intervals.",
-        f'<svg class="chart" height="202" role="presentation">{inner}</svg>',
-    )
+        "drawn, with the settings and epochs that were chosen on all; lower is better. Where it "
+        "falls, more rows, and the steps that come with them, help; where one passes another, the "
+        "order changes.",
+        _table(data, [f"{size:,} rows" for size in sizes], lines),
+    )  # fmt: skip
+
+
+def _table(data: Data, heads: Sequence[str], lines: Mapping[str, Sequence[str]]) -> str:
+    """Return a table of a line a contestant; on a phone cells have their heads beside them."""
+    top = "".join(f'<th class="n" scope="col">{escape(head)}</th>' for head in heads)
+    body = ""
+    for name, values in lines.items():
+        cells = "".join(
+            f'<td class="n" data-name="{escape(head)}">{value}</td>'
+            for head, value in zip(heads, values, strict=True)
+        )
+        body += (
+            f'<tr {_own(data, name)}><th scope="row"><span class="name">'
+            f"{escape(_label(data, name))}</span></th>{cells}</tr>"
+        )
+    return f"<table><thead><tr><th>method</th>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _amount(value: float) -> str:
