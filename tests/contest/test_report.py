@@ -76,7 +76,7 @@ def soup(found):
             [
                 verdict("batch_ensemble", "better", -0.07),
                 verdict("deep_ensemble", "better", -0.1),
-                verdict("boosting", "unclear", 0.01, rows=5230), verdict("linear", "worse", 0.4),
+                verdict("boosting", "unclear", -0.3, 0.4, rows=5230), verdict("linear", "worse", 0.4),
             ],
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15", "all 4 comparisons", "Better, too: a BatchEnsemble.",
@@ -89,6 +89,12 @@ def soup(found):
             ["nothing is shown to predict “price” better", "the cheapest that is not worse",
              "no number of rows would settle"],
             ["Better, too", "about 1,000"],
+        ),
+        (
+            [verdict("linear", "worse", 0.2), verdict("boosting", "worse by little", 0.1)],
+            ["every other method predicts “price” worse than one network",
+             "Worse: gradient boosting and a linear model."],
+            ["Unclear", "nothing is shown"],
         ),
         (
             [verdict("linear", "practically equal"), verdict("boosting", "practically equal")],
