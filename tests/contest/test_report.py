@@ -76,7 +76,8 @@ def soup(found):
             [
                 verdict("batch_ensemble", "better", -0.07),
                 verdict("deep_ensemble", "better", -0.1),
-                verdict("boosting", "unclear", -0.3, 0.4, rows=5230), verdict("linear", "worse", 0.4),
+                verdict("boosting", "unclear", -0.3, 0.4, rows=5230),
+                verdict("linear", "worse", 0.4),
             ],
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15", "all 4 comparisons", "Better, too: a BatchEnsemble.",
