@@ -434,7 +434,8 @@ def decisions(notes: list[str], plan: Mapping[str, Any], failed: Mapping[str, st
         "The rows that would settle a difference suppose that it stays, and that its interval "
         "narrows with the root of the rows.",
         "The best was chosen by these folds, so its own score flatters it a little.",
-        f"What is saved is the training of the last fold, on {fit} of the rows (in order of time, "
+        "What is saved is the best of those that are better, or where none is, one network.",
+        f"It is the training of the last fold, on {fit} of the rows (in order of time, "
         "of those before the last fold): trained on all, it may predict a little better, but "
         "nothing would calibrate it.",
     ]
