@@ -51,7 +51,7 @@ def book_params(backend, layer):
 
 
 def definition(params, noise):
-    """Each weight matrix and bias as the papers have it: W ∘ r sᵀ, and mean + softplus(ρ) ε."""
+    """Each weight matrix and bias as the papers have it: Wen et al. 2020, eq. 3 and 5, and σ ε."""
     values = {key: value for key, value in params.items() if not key.endswith(("_mean", "_rho"))}
     for key, eps in noise.items():
         mean, rho = params[f"{key}_mean"], params[f"{key}_rho"]

@@ -28,7 +28,7 @@ def compare_table(options: argparse.Namespace) -> str:
         if options.save is not None:
             Path(options.save).mkdir(parents=True, exist_ok=True)
             optional("joblib", "sklearn").dump(found.best, Path(options.save) / "estimator.joblib")
-            kept = f"\n{found.best!r} is kept in {options.save}"
+            kept = f"\n{found.best!r} is kept in {options.save}, as the last fold trained it"
     except KeyboardInterrupt:
         raise CommandError(
             f"stopped; what was done is kept in {folder}, and the same command goes on"

@@ -13,7 +13,6 @@ forecast, `Classes` or `Numbers`.
 - `pooled` says how contestants differ from a reference over the `TaskScores` of several sources,
   with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
 - `compare` does all of it for one table of your own, ``python -m ensedu compare`` from the shell.
-- `workshop.running` computes tables of many rows on several processes, and goes on after a stop.
 
 One row of one contestant::
 

@@ -1,14 +1,15 @@
 """What is said of one table: words from paired splits of it, rows to settle them, coverage."""
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
 from numpy import ndarray as Array
+from scipy.stats import betabinom
 
-from ensedu.common.checks import optional
 from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 
@@ -71,14 +72,20 @@ def rows_to_settle(low: float, high: float, margin: float, rows: int) -> int | N
     return math.ceil(min(needed, MOST_ROWS))
 
 
-def worst_group(x: Any, inside: Bool[Array, " N"], level: float) -> dict[str, Any] | None:
+def worst_group(
+    x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]
+) -> dict[str, Any] | None:
     """Return the group of rows, by one column of a frame, whose intervals hold least.
 
     Groups are the words of a column, or quarters of its numbers, of 30 rows or more. Taken is the
-    one that would be least likely if intervals held the level in it; ``p`` is that chance, times
-    the number of groups that were looked at.
+    one that would be least likely if its rows were like all others; ``p`` is that chance, times the
+    number of groups that were looked at. What a fold's intervals hold varies with the rows that
+    calibrated them, how many of each fold is `calibrated`, as a Beta's (Vovk 2012); over all folds
+    it is taken for one Beta of all these rows.
     """
-    binom, found, looked = optional("scipy.stats", "sklearn").binom, [], 0
+    held = sum(math.ceil((k + 1) * level - 1e-9) for k in calibrated)
+    missed = sum(k + 1 for k in calibrated) - held
+    found, looked = [], 0
     for name, column in x.items():
         value, names = column.factorize(sort=True)
         if column.dtype.kind == "f":
@@ -90,7 +97,7 @@ def worst_group(x: Any, inside: Bool[Array, " N"], level: float) -> dict[str, An
             own = inside[value == i]
             if len(own) >= LEAST_GROUP:
                 looked += 1
-                chance = float(binom.cdf(own.sum(), len(own), level))
+                chance = float(betabinom.cdf(own.sum(), len(own), held, max(missed, 1e-9)))
                 found.append((chance, name, str(word), len(own), int(own.sum())))
     if not found:
         return None

@@ -185,8 +185,11 @@ def words_of_plan(table: Understood, plan: Mapping[str, Any]) -> str:
     lines.append(
         f"Plan: {plan['folds']} folds; in each, {search['settings']} settings at "
         f"{search['lengths']} lengths, {search['steps']:,} steps at most, of "
-        f"{search['batch_size']} rows; {search['starts']} new trainings of the best are scored"
+        f"{search['batch_size']} rows; trainings that are scored: {search['starts']}"
     )
     lines += [f"  {plan['labels'][k]}: about {seconds[k]:,.0f} seconds" for k in seconds]
     minutes = sum(seconds.values()) / plan["workers"] / 60
-    return "\n".join([*lines, f"About {minutes:.1f} minutes on {plan['workers']} processes."])
+    lines.append(f"About {minutes:.1f} minutes on {plan['workers']} processes.")
+    if minutes > plan["minutes"]:
+        lines.append("That is longer than was asked for, but nothing can be made shorter.")
+    return "\n".join(lines)

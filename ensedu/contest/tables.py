@@ -175,7 +175,8 @@ def _read_target(
     try:
         read = clean((column.astype("category") if as_words else column).to_frame())
     except (TypeError, ValueError) as error:
-        raise ValueError(f"target: {error}") from None
+        fault = str(error).partition(";")[0].replace("frame", "the column")
+        raise ValueError(f"target: {fault}") from None
     kind, values = read.attrs["clean"][0][column.name], read.iloc[:, 0].to_numpy()
     found, y = np.unique(values, return_inverse=True)
     whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()

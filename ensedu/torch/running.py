@@ -1,4 +1,4 @@
-"""A pass of all members through one model: at once under ``vmap``, or in turn.
+"""What a pass knows, and what some modules do in it; `members` runs it, at once or in turn.
 
 A `Run` knows the noise of a pass, and which member runs, or that all do. Some modules of the model
 do in it what one of its methods says, in place of their own forward pass.

@@ -184,7 +184,7 @@ def beliefs(
 
 
 def distances(f: Float[Array, "S B"], reference: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return how far curves at `nuts.coarse` are from a row of the table nuts, by place.
+    """Return how far curves at `nuts.coarse_grid` are from a row of the table nuts, by place.
 
     ``mean_difference`` is the mean over x of the distance of the means, ``std_ratio`` that of the
     standard deviations' ratio, to the reference's, ``wasserstein`` that of the distance of the

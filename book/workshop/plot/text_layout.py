@@ -1,10 +1,8 @@
 """How large a text will be, known before it is drawn, and how to break one into lines."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import matplotlib as mpl
-import numpy as np
 from matplotlib import cbook
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -72,25 +70,6 @@ def letters_that_fit(
         else:
             high = middle - 1
     return low
-
-
-def rows_of_texts(
-    words: Sequence[str], centers: Sequence[float | int] | np.ndarray, low: float | int,
-    high: float | int, size: float | int = 12, weight: str = "normal",
-) -> list[tuple[float, int]]:  # fmt: skip
-    """Return where the center of each text stands, and in which row: neighbors never touch.
-
-    None begins before `low` or ends behind `high`, if it is not wider than both.
-    """
-    ends: list[float] = []  # of the last text in each row
-    places = []
-    for text, center in zip(words, centers, strict=True):
-        half = text_width(text, size, weight) / 2
-        center = max(low + half, min(high - half, center))
-        row = next((i for i, end in enumerate(ends) if end <= center - half), len(ends))
-        ends[row : row + 1] = [center + half + 0.08]
-        places.append((center, row))
-    return places
 
 
 def number_in_words(value: float | int) -> str:

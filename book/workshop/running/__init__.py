@@ -2,6 +2,5 @@
 
 ``experiment`` says what a table is, ``runner`` computes one, on processes that run what stands in
 ``worker``; ``kept_rows`` holds its rows until all are there, ``sources`` says with which code they
-were computed, ``machine`` where, and ``json_files`` writes it. ``seeding`` makes
-the randomness of an experiment explicit.
+were computed, ``machine`` where, and ``json_files`` writes it.
 """

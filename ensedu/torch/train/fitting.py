@@ -1,4 +1,4 @@
-"""A training loop to be read in a minute: who needs more writes one, or uses Lightning."""
+"""A training loop: who needs more writes one, or uses Lightning."""
 
 import inspect
 import warnings

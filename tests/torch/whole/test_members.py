@@ -18,14 +18,14 @@ def test_each_member_is_what_it_is_alone(name, method, training):
     if method == "last_layer" and entry.head is None:
         pytest.skip("has no layer to be the head")
     if entry.draws and training:
-        pytest.skip("draws, see below")
+        pytest.skip("draws: test_ensemble.py")
     if method == "mc_dropout" and not any(isinstance(x, DROPOUT) for x in entry.model().modules()):
         with pytest.raises(ValueError, match="no dropout to keep active"):
             converted(entry, method)
         return
     net = converted(entry, method, **({"samples": S} if method == "rank1" else {})).train(training)
     alones = [entry.model().train(training) for _ in places(net)]
-    if method != "mc_dropout":  # what members drop differs, see below
+    if method != "mc_dropout":  # what members drop differs: test_ensemble.py
         for part in itertools.chain(net.modules(), *(alone.modules() for alone in alones)):
             if isinstance(part, DROPOUT):
                 part.eval()
