@@ -14,7 +14,7 @@ BACKPROP = "book/learning/bayes-by-backprop.html"
 IMAGES = "book/learning/bayesian-cnn.html"
 SPEED = "book/cost/speed-and-memory.html"
 CONTEST = "book/learning/shootout.html"
-EXPLORERS = ".ensedu-explorer:has(.ensedu-sliders)"
+EXPLORERS = ".ensedu-explorer:has(> .ensedu-sliders)"
 FRAME = re.compile(r"frames/([0-9a-f]{16})-(\d+)-(\w+-\w+)\.svg")
 TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 # What a reader sees and hears, once the picture is that of the sliders' positions.
