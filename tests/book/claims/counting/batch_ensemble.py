@@ -87,6 +87,10 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550",
      lambda: counting.one_more_member(50, 50, DEEP).total)  # fmt: skip
 says("It is smaller than a deep ensemble's if", smaller_by_the_rule)
+says("More members do not help, because 1 -", lambda: all(
+    counting.layer(1, 50, BATCH, M).total > counting.layer(1, 50, DEEP, M).total
+    for M in range(1, 1000)
+))  # fmt: skip
 says("each of them has 54 parameters more than", lambda: {differ(50, 0), differ(50, 2)} == {54})
 says("between them has 7,100 fewer, so the", lambda: -differ(50, 1))
 says("3,812 parameters, and the deep ensemble 10,804",

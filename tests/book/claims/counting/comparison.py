@@ -98,7 +98,7 @@ def fitting() -> np.ndarray:
 says("12,000,004 parameters against 14,000,012", lambda: totals([1, 10**6, 1])[:2])
 says(["is the smallest of the three there", "layer the deep ensemble is the smallest of"],
      lambda: deep_is(min, range(1, 2)))  # fmt: skip
-says("and the order turns around", lambda: deep_is(max, range(2, 10)))
+says("deep ensemble becomes the largest of the three", lambda: deep_is(max, range(2, 10)))
 says("store 1.01 times what one network stores", lambda: at_the_end(BATCH))
 says("with 1,000 units and nine hidden layers", lambda: 1000)
 says("The deep ensemble stays at 4, whatever", lambda: at_the_end(DEEP))
@@ -107,7 +107,7 @@ says("count of a ResNet-50 is 102.2 million", lambda: counted(RESNET, DEEP).tota
 says("published 102.4 is four times 25.6, so",
      lambda: (4 * round(counted(RESNET).total / 1e6, 1), counted(RESNET).total / 1e6))  # fmt: skip
 says("counts are ours, rounded, except one", rounded_otherwise)
-says("We count 0.41% for one component, and", lambda: more(RESNET, RANK1, 1))
+says("We count 0.41% for one component, which is", lambda: more(RESNET, RANK1, 1))
 says("and 4.1% for ten", lambda: more(RESNET, RANK1, 10))
 says("cost 300% more as a deep ensemble, and", lambda: more(WIDE, DEEP))
 says("and 0.2% more as a BatchEnsemble, because", lambda: more(WIDE, BATCH))
