@@ -23,7 +23,7 @@ const surfaceOf = (method, layersAt) => {
 const likeSquare = ({ m, n, size }) => (2 * size) / (m + n);
 
 const makeMap = (on) => {
-  const canvas = make("canvas", { class: "map", role: "img" });
+  const canvas = make("canvas", { class: "map", role: "img", "aria-label": "Map of width by members" });
   const words = make("p", { class: "verdict" });
   const about = make("p", { class: "note" });
   const link = make("a");

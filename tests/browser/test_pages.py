@@ -75,6 +75,8 @@ def test_a_first_visit_follows_the_system_and_the_switch_is_remembered(browser, 
 FOCUSED = """() => {
   const element = document.activeElement;
   if (!element || element === document.body) return null;
+  // An X-ray has tests of its own.
+  if (element.matches("iframe")) return [element.outerHTML.slice(0, 400), true];
   const shown = element.matches(".ensedu-toggle input") ? element.nextElementSibling : element;
   const { outlineStyle, outlineWidth } = getComputedStyle(shown);
   const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;

@@ -29,7 +29,8 @@ PICTURES = {
     "24 blocks": lambda: xray(nn.TransformerEncoder(BLOCK, 24)),
 }
 #: What a reader sees, but for words about what is pointed at.
-SEEN = """() => [...document.querySelectorAll(".path, .bar, .sums, .line, .shelf, .number, canvas")]
+SEEN = """() => [...document.querySelectorAll(
+    ".path, .bar, .sums, .line, .shelf, .number, canvas:not(.map)")]
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
 SEEN_AT = (

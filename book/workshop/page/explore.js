@@ -167,12 +167,14 @@
     const refresh = async () => {
       const mine = ++turn;
       if (!shown) return;
-      const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent });
+      const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent, frame: shown.frame?.cloneNode(true) });
       const copy = await (shown.copy ?? said)();
       if (mine !== turn) return;
       words.textContent = copy.words;
       image.hidden = !copy.image;
       if (copy.image) image.src = copy.image;
+      fold.querySelector(".ensedu-frame")?.remove();
+      if (copy.frame) fold.append(copy.frame);
       box.hidden = false;
     };
     const put = (explorer) => {

@@ -142,7 +142,8 @@ const setUpFigure = (root) => {
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
   const unmoved = () => undefined; // no other figure moves with this one, and each setting is said
-  figures.set(name, { root, start: (query) => set(query, false), set: (query) => set(query, true), follow: unmoved, moved: unmoved });
+  const [whole, frame] = [root.closest(".ensedu-explorer"), root.querySelector(".ensedu-axes")];
+  figures.set(name, { root: whole, frame, start: (query) => set(query, false), set: (query) => set(query, true), follow: unmoved, moved: unmoved });
 };
 
 // Links and addresses are followed by explore.js.
