@@ -302,7 +302,7 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     )
     dock.get_by_role("button").click()
     assert dock.is_hidden()
-    figure.locator(".ensedu-frame").scroll_into_view_if_needed()
+    figure.locator(".ensedu-axes").scroll_into_view_if_needed()
     page.locator("h2", has_text="network do the same").scroll_into_view_if_needed()
     page.mouse.wheel(0, 2000)
     page.wait_for_timeout(200)
