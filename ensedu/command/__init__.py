@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ensedu.command.compare_table import compare_table
 from ensedu.command.errors import CommandError
 from ensedu.command.layout import tables
+from ensedu.command.model_counts import count_model
 from ensedu.command.options import parsers
-from ensedu.command.report import count_model
 from ensedu.command.xray_file import draw_model
 
 __all__ = ["main", "tables"]

@@ -1,4 +1,4 @@
-"""Which form of a modulated product is chosen, and that layers give the same in both."""
+"""Products of all members: forms against a loop, which one is chosen, and what they copy."""
 
 import pytest
 import torch
@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import ensedu.torch as et
 from ensedu.torch import products
 from tests.backends import B, M, m, n
-from tests.torch.product_cases import gradients
+from tests.torch.product_cases import FORMS, arguments, by_member, call, gradients, tensors_of
+
+sizes = st.integers(1, 6)
 
 
 @given(B=st.integers(1, 200), m=st.integers(1, 99), n=st.integers(1, 99))
@@ -90,3 +92,36 @@ def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, m
     for found, slope in zip(gradients(y.float(), inputs), gradients(exact, inputs), strict=True):
         assert found.dtype == torch.float32
         assert (found - slope).norm() <= 0.03 * slope.norm()
+
+
+@given(M=sizes, B=sizes, m=sizes, n=sizes, broadcast=st.booleans(), bias=st.booleans())
+def test_every_form_is_the_definition_in_value_and_gradient(M, B, m, n, broadcast, bias):
+    values = arguments(M, B, m, n, broadcast, bias)
+    expected = by_member(*values)
+    slopes = gradients(expected, tensors_of(values))
+    for form in FORMS:
+        y = call(form, *values)
+        torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+        for mine, slope in zip(gradients(y, tensors_of(values)), slopes, strict=True):
+            torch.testing.assert_close(mine, slope, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("columns", [64, 65])
+def test_a_weight_each_gets_its_gradient_as_it_is_stored(columns):
+    x, weight = torch.randn(M, B, columns), torch.randn(M, n, columns, requires_grad=True)
+    (slope,) = torch.autograd.grad(products.stacked_product(x, weight, None).sum(), weight)
+    assert slope.is_contiguous() == (columns > products.MANY_COLUMNS)
+
+
+@pytest.mark.parametrize("kind", ["deep_ensemble", "fold"])
+def test_a_shared_batch_is_never_copied_to_the_members(kind):
+    x = torch.randn(101, m)
+    layer = (et.DeepEnsembleLinear if kind == "deep_ensemble" else et.BatchEnsembleLinear)(m, n, M)
+    with torch.profiler.profile(profile_memory=True) as profile:
+        with torch.no_grad():
+            layer(x)
+    largest = max(event.self_cpu_memory_usage for event in profile.events())
+    allocated = sum(max(0, event.self_cpu_memory_usage) for event in profile.events())
+    output, matrices = 4 * M * 101 * n, 4 * 2 * M * m * n
+    assert largest == output
+    assert allocated <= output + matrices < output + 4 * x.numel() * M

@@ -21,7 +21,7 @@ from workshop.figures.learning import batch_ensemble as signs
 from workshop.figures.learning import bayes_by_backprop as bbb
 from workshop.figures.learning import bayesian_cnn as cnn
 from workshop.figures.learning import deep_ensembles as deep
-from workshop.figures.learning import images_out, mixes, next_task, uncertainty
+from workshop.figures.learning import images_out, next_task, uncertainty
 from workshop.figures.learning import mc_dropout as dropout
 from workshop.figures.learning import more_from_one_network as one_run
 from workshop.figures.learning import pruning_and_mushrooms as pruning
@@ -59,7 +59,7 @@ STRENGTHS = np.array([11.0, 37.0, 61.0, 29.0, 23.0, 31.0])
 NAMES = "weak", "medium", "strong", "little water", "cement and water", "much water"
 AROUND = np.stack([STRENGTHS - 5, STRENGTHS + 7])
 SHIFTED = AROUND + np.array([0, 0, 0, 0, 13, 0])
-MIXES = mixes.Mixes(
+MIXES = uncertainty.Mixes(
     [Mix(name, "usual", i, STRENGTHS[i], 0.5) for i, name in enumerate(NAMES)],
     {"single": AROUND, "mc_dropout": SHIFTED, "swag": AROUND - 1},
 )
