@@ -34,7 +34,7 @@ LINE = 0.22  # inches: a line of words
 NOTE = 0.28  # inches: the words between a draw and its change
 GAP = 0.2  # inches: between two frames
 LIMIT = 2.0  # standard deviations at the ends of the scale of changes, always the same
-COLORS = "red: away from 0, blue: towards 0"
+COLORS = "red: away from 0, blue: toward 0 or past it"
 # Whether the members are made by r and s decides what moves together.
 WORDS = {
     True: "A row shares one draw of r, a column one of s: their entries move together.",
@@ -55,7 +55,7 @@ def distribution(
     """Draw a layer's mean matrix, its standard deviations and matrices drawn from it.
 
     Under each draw stands how far its entries moved from the mean, in standard deviations: red
-    is away from 0, blue is towards 0 or past it. There a row whose entries share a factor is one
+    is away from 0, blue is toward 0 or past it. There a row whose entries share a factor is one
     strip of one color, whatever the signs and sizes of its entries. What is random has a hatched
     frame. A mean that is stored has a solid frame, one that is computed a dashed one. Entries of
     matrices are written where they fit. Mean and draws have one color scale, centered at 0.

@@ -1,13 +1,11 @@
-"""What *What is inside a rank-1 BNN?* draws and says: random matrices, and numbers drawn."""
+"""What *What is inside a rank-1 BNN?* draws and says: random matrices."""
 
 from collections.abc import Mapping
 
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.counting.text_table import Table
 from workshop import plot
-from workshop.page.method_table import method_table
 from workshop.plot.style import Figure
 
 # Captions.
@@ -23,9 +21,8 @@ ALT = (
 )
 DISTRIBUTION = (
     "Whole rows and columns move together. Three samples of a random matrix, and below each how "
-    "far its weights moved: red away from 0, blue toward 0 or past it."
+    "far its weights moved."
 )
-NUMBERS = "Random numbers of one pass: 4 members, 128 examples"
 
 
 class Distribution:
@@ -61,19 +58,3 @@ class Distribution:
             "mean-field": "Mean-field, with the same means and standard deviations: each weight "
             "moves for itself.",
         }[method]
-
-
-def numbers_table(numbers: Mapping[str, tuple[int, int]]) -> Table:
-    """Return the table of random numbers of a layer and of a ResNet-50, by what draws them.
-
-    Rows are of rank-1 BNNs but the last two, of mean-field networks; the second row decides.
-    """
-    rows = {
-        name: {"layer 50 → 50": small, "ResNet-50": f"{large / 1e6:.1f}M"}
-        for name, (small, large) in numbers.items()
-    }
-    shared, fields = [*rows][:-2], [*rows][-2:]
-    return method_table(
-        rows, colors=dict.fromkeys(shared, "rank1") | dict.fromkeys(fields, "mean_field"),
-        decisive=(shared[1], "ResNet-50"), caption=NUMBERS,
-    )  # fmt: skip

@@ -76,6 +76,7 @@ says("You get (2, 1, 2) in the first",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))  # fmt: skip
 says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
+says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
 says("standard deviation of 0.14 around 1, so a", lambda: (NEAR.std(), NEAR.mean()))
 says("starts about 14% away from the shared one", lambda: NEAR.std())
 says("halved, only a quarter of W_i is left", faded)

@@ -95,6 +95,7 @@ says(["Then the 50 units of a layer compute", "apart, so 50 of them are worth on
 says("x, and behind ReLU a sixth",
      lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)  # fmt: skip
 says("average over the weights, a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
+says("6^{-8} is left, less than a millionth", lambda: 6.0**-8 < 1e-6)
 says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
 says("= 4{,}160 in each of the first",
      lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])  # fmt: skip
