@@ -119,7 +119,7 @@ const makeMap = (on) => {
       link.setAttribute("href", target);
       setText(link, `Sharing pays from width ${pays}.`);
     }
-    setText(about, sized ? "Press or drag in the map: the dot is the network in the picture above." : "Each dot is a layer, placed where the square layer is whose vectors cost as much beside its matrix: at 2 · weights / (m + n).");
+    setText(about, sized ? "Press or drag in the map: the dot is your network." : "Each dot is a layer, placed where the square layer is whose vectors cost as much beside its matrix: at 2 · weights / (m + n).");
     canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
   };
 
