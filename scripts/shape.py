@@ -30,8 +30,8 @@ SCREEN = {"width": 1280, "height": 900}
 MAX_TOP = 700  # of the first figure, so that the first screen shows most of it
 BOXES = """() => {
   const seen = { opacityProperty: true, visibilityProperty: true };
-  const kinds = ["explorer", "trainer", "digit"];
-  const shown = kinds.map((kind) => `figure:has(.ensedu-${kind})`).join(", ");
+  const kinds = ["explorer", "trainer", "digit", "xray"];
+  const shown = kinds.map((kind) => `figure:has(.ensedu-${kind}), .ensedu-report`).join(", ");
   const boxes = [...document.querySelectorAll(`article :is(${shown}, .ensedu-table-box)`)]
     .filter((figure) => figure.checkVisibility(seen))
     .map((figure) => figure.getBoundingClientRect());

@@ -108,7 +108,10 @@ STYLE = """<style>
 @page { size: A4; margin: 14mm 15mm 16mm }
 .ensedu-sheet section { border-top: 1px solid var(--pst-color-border); padding: 0.3rem 0 }
 .bd-article .ensedu-sheet p { margin: 0 }
-.ensedu-sheet p > b { color: var(--ensedu-own); font-size: 1.1em; margin-right: 0.4em }
+.ensedu-sheet p > b {
+  border-inline-start: 0.6em solid var(--ensedu-own); font-size: 1.1em;
+  margin-right: 0.4em; padding-inline-start: 0.4em;
+}
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
 .ensedu-sheet div > p { flex: 1 1 9rem }
 .ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact }

@@ -157,7 +157,7 @@ says("of what it is at mean 0", lambda: all(
     np.isclose(np.divide(*limit(by_mean(mean), covariance=True)[::-1, 0, 0]), mean**2)
     for mean in (0.25, 0.75)
 ))  # fmt: skip
-says(["χ, at width 1,024 | disagreement, measured", "lower than in the second figure, because"],
+says(["χ, at width 1,024 | measured", "lower than in the second figure, because"],
      lambda: chi_of_digits(init_std=0.1) < chi(NEAR) and chi_of_digits() < chi(NORMAL))  # fmt: skip
 says("about 0.9 | 0.05", lambda: (chi_of_digits(init_std=0.1), ratio("near")))
 says("about 0.25 | 0.26", lambda: (round(20 * chi_of_digits()) / 20, ratio("normal")))
