@@ -60,7 +60,7 @@ def smaller_by_the_rule() -> bool:
 NEAR = np.divide(*layer(500, 500, init_std=0.1)[1::-1])
 W, V, FAST = layer(50, 50)
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
-says("You can change all 2,500, because", lambda: (V != W).sum())
+says("You can change all 2,500, except for zeros", lambda: (V != W).sum())
 says("price of storing 100 numbers in place of", lambda: sum(own.size for own in FAST))
 says("numbers in place of 2,500", lambda: W.size)
 says("x = (1, 2) becomes (2, -2), then", lambda: (x * r).tolist() == [2, -2])
@@ -78,7 +78,7 @@ says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: ra
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
 says("standard deviation of 0.14 around 1, so a", lambda: (NEAR.std(), NEAR.mean()))
-says("starts about 14% away from the shared one", lambda: NEAR.std())
+says("weights start some 14% away from the shared", lambda: NEAR.std())
 says("halved, only a quarter of W_i is left", faded)
 says("exactly as many as the products of a", lambda: len({
     costs.layer(50, 50, method, 4, batch_size=32).product_flops for method in METHODS

@@ -107,7 +107,7 @@ says("costs 250 parameters, where a BatchEnsemble pays 150",
      lambda: (added(50, 50), added(50, 50, "batch_ensemble")))  # fmt: skip
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
 says(
-    "begins at width 6, in place of 3",
+    "from width 6 on, in place of 3",
     lambda: [
         counting.break_even_width([None, None], own, 4) for own in ("rank1", "batch_ensemble")
     ],
