@@ -9,6 +9,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims(
     "counting/batch-ensemble",
     unclaimed={
+        "every weight that is not 0": "no measured number",
         "A weight matrix has 50 rows and": "the box's question",
         "can you change with these 100": "the box's question",
         "A matrix has rank 1 if all": "what rank 1 is",
@@ -77,7 +78,7 @@ says("You get (2, 1, 2) in the first",
 says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
-says("standard deviation of 0.14 around 1, so a", lambda: (NEAR.std(), NEAR.mean()))
+says("standard deviation of 0.14 around 1, so", lambda: (NEAR.std(), NEAR.mean()))
 says("weights start some 14% away from the shared", lambda: NEAR.std())
 says("halved, only a quarter of W_i is left", faded)
 says("exactly as many as the products of a", lambda: len({

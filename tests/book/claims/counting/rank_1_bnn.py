@@ -14,7 +14,6 @@ CLAIMS = Claims(
     "counting/rank-1-bnn",
     unclaimed={
         "random matrix with 50 rows and 50": "the box's question",
-        "So a mean of 2 in r": "an example",
         "r by some c > 0, say 2": "an example",
         "what the guess of rank 1 loses": "a name",
     },
