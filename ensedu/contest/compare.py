@@ -165,7 +165,7 @@ class Comparison:
 
 
 def compare(
-    X: Any, y: Any = None, *, target: str = "y", task: str | None = None, minutes: float = 10,
+    X: Any, y: Any = None, *, target: str = "y", task: str | None = None, minutes: float | int = 10,
     group: str | None = None, time: str | None = None, seed: int = 0, name: str = "table",
     output: str | Path | None = None, workers: int | None = None, with_rows: bool = False,
     contestants: Mapping[str, Contestant] | None = None, say: Callable[[str], Any] | None = None,

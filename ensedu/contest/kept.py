@@ -79,7 +79,7 @@ class KeptNumbers(Kept):
         mean, variance = self._forecast(X).moments
         return self.center + self.unit * mean, self.unit * np.sqrt(variance)
 
-    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+    def _inside(self, X: Any, y: Any, level: float | int) -> Bool[Array, " B"]:
         low, high = self.predict_interval(X, level)
         y = targets_of(y, len(low))
         return (low <= y) & (y <= high)
@@ -116,7 +116,7 @@ class KeptClasses(Kept):
         """Return the likeliest class of each row."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def predict_set(self, X: Any, level: float = 0.9) -> Bool[Array, "B k"]:
+    def predict_set(self, X: Any, level: float | int = 0.9) -> Bool[Array, "B k"]:
         """Return which of ``classes_`` are in sets that have the `guarantee` of the level.
 
         A class is in the set unless 1 less its probability is above the `conformal_quantile` of
@@ -127,7 +127,7 @@ class KeptClasses(Kept):
         sets[np.arange(len(sets)), p.argmax(axis=1)] = True
         return sets
 
-    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
+    def _inside(self, X: Any, y: Any, level: float | int) -> Bool[Array, " B"]:
         sets = self.predict_set(X, level)
         return (sets & (self._words(y, len(sets))[:, None] == self.classes_)).any(axis=1)
 
@@ -151,7 +151,7 @@ class KeptClasses(Kept):
 
 def keep(
     label: str, trained: Trained, table: Any, encoder: Any, X: Any, y: Any, *,
-    temperature: bool = False, center: float = 0.0, unit: float = 1.0, seed: int = 0,
+    temperature: bool = False, center: float | int = 0.0, unit: float | int = 1.0, seed: int = 0,
 ) -> Kept:  # fmt: skip
     """Return what was trained as an estimator, calibrated on rows that it has not seen.
 

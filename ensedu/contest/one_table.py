@@ -57,7 +57,9 @@ def verdicts(scores: TaskScores, *, reference: str, rows: int) -> dict[str, dict
     return found
 
 
-def rows_to_settle(low: float, high: float, margin: float, rows: int) -> int | None:
+def rows_to_settle(
+    low: float | int, high: float | int, margin: float | int, rows: int
+) -> int | None:
     """Return how many rows of the same kind would give a word; None where there is one.
 
     Supposed is that the difference stays what it is, and that the width of its interval falls as
@@ -73,7 +75,7 @@ def rows_to_settle(low: float, high: float, margin: float, rows: int) -> int | N
 
 
 def worst_group(
-    x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]
+    x: Any, inside: Bool[Array, " N"], level: float | int, calibrated: Sequence[int]
 ) -> dict[str, Any] | None:
     """Return the group of rows, by one column of a frame, whose intervals hold least.
 

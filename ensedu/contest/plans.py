@@ -115,7 +115,7 @@ def pilot(task: Task, name: str, contestant: Contestant) -> tuple[str, float, fl
 
 
 def plan_of(
-    table: Understood, *, minutes: float, seed: int, workers: int, group: str | None,
+    table: Understood, *, minutes: float | int, seed: int, workers: int, group: str | None,
     by_time: str | None, contestants: Mapping[str, Contestant] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plan: what fits into the minutes, by trainings that are measured beforehand.
@@ -132,7 +132,7 @@ def plan_of(
     def measured(who: Mapping[str, Contestant]) -> dict[str, tuple[float, float]]:
         task, _ = as_task(table, seed, rows, steps)
         found = in_processes(pilot, [(task, k, one) for k, one in who.items()], workers)
-        return {name: seconds for name, *seconds in found}
+        return {name: (fit, ask) for name, fit, ask in found}
 
     def total(each: Mapping[str, tuple[float, float]], starts: int) -> float:
         return sum(search + starts * one for search, one in each.values())

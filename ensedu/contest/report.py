@@ -137,13 +137,13 @@ def _settled(data: Data, unclear: Sequence[Data]) -> str:
     )
 
 
-def _round(rows: float) -> int:
+def _round(rows: float | int) -> int:
     """Return a number to two digits, as it is not known better."""
     digits = max(0, len(str(int(rows))) - 2)
     return int(round(rows, -digits))
 
 
-def _digits(value: float, digits: int = 2) -> str:
+def _digits(value: float | int, digits: int = 2) -> str:
     """Return a number as it is read, with a minus sign."""
     if value and abs(value) < 10.0 ** -(digits + 2):
         return f"{value:.0e}".replace("e-0", "e-").replace("-", "−")
@@ -238,7 +238,7 @@ def _limits(every: Sequence[Data]) -> tuple[float, float]:
     return low - spare, high + spare
 
 
-def _difference(data: Data, axis: "_Axis", one: Data, band: float) -> str:
+def _difference(data: Data, axis: "_Axis", one: Data, band: float | int) -> str:
     inner = _axis_of(axis, band, texts=False)
     low, high = max(one["low"], axis.low), min(one["high"], axis.high)
     if low < high:
@@ -275,20 +275,26 @@ class _Axis:
     """Where values lie between the ends of a picture, in percent of its width."""
 
     def __init__(
-        self, low: float, high: float, *, start: float = 0.0, to: float = 100.0, log: bool = False
+        self,
+        low: float | int,
+        high: float | int,
+        *,
+        start: float | int = 0.0,
+        to: float | int = 100.0,
+        log: bool = False,
     ) -> None:
         self.low, self.high, self.start, self.to, self.log = low, high, start, to, log
 
-    def part(self, value: float) -> float:
+    def part(self, value: float | int) -> float:
         low, high = self.low, self.high
         if self.log:
             low, high, value = math.log(low), math.log(high), math.log(value)
         return (value - low) / (high - low)
 
-    def __call__(self, value: float) -> str:
+    def __call__(self, value: float | int) -> str:
         return f"{self.start + (self.to - self.start) * self.part(value):.2f}%"
 
-    def holds(self, value: float) -> bool:
+    def holds(self, value: float | int) -> bool:
         return self.low <= value <= self.high
 
     def ticks(self, number: int = 5) -> list[float]:
@@ -305,7 +311,7 @@ class _Axis:
         ]
 
 
-def _axis_of(axis: _Axis, band: float, texts: bool = True) -> str:
+def _axis_of(axis: _Axis, band: float | int, texts: bool = True) -> str:
     """Return the line of no difference and the band around it, with ticks below or without."""
     height = 6 if texts else 40
     inner = ""
@@ -328,7 +334,7 @@ def _axis_of(axis: _Axis, band: float, texts: bool = True) -> str:
     return inner
 
 
-def _tick(value: float) -> str:
+def _tick(value: float | int) -> str:
     if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
         power = math.floor(math.log10(abs(value)) + 1e-9)
         return f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
@@ -497,7 +503,7 @@ def _upright(values: Iterable[float]) -> _Axis:
     return _Axis(least - spare, most + spare)
 
 
-def _y(up: _Axis, value: float) -> float:
+def _y(up: _Axis, value: float | int) -> float:
     return 178 - 166 * up.part(min(value, up.high))
 
 
@@ -568,7 +574,7 @@ def _table(data: Data, heads: Sequence[str], lines: Mapping[str, Sequence[str]])
     return f"<table><thead><tr><th>method</th>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _amount(value: float) -> str:
+def _amount(value: float | int) -> str:
     """Return a number of parameters, short."""
     for unit, name in ((1e9, " B"), (1e6, " M"), (1e3, "k")):
         if value >= unit:
@@ -576,7 +582,7 @@ def _amount(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _time(seconds: float) -> str:
+def _time(seconds: float | int) -> str:
     for unit, name in ((3600, "h"), (60, "min"), (1, "s")):
         if seconds >= unit:
             return f"{_digits(seconds / unit)} {name}"

@@ -13,7 +13,7 @@ MOST_BUTTONS = 7  # of numbers: more are slid
 # Pixels of a phone that is 360 wide: the room in its bar, a letter, a button's edges, the least
 # button, and what lies between two.
 ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
-LONGEST_NAME = 120  # pixels of what stands before its buttons, and wraps there
+SHORTEST_NAME, LONGEST_NAME = 72, 120  # pixels of what stands before its buttons, and wraps there
 MOST_TICKS = 40  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
@@ -96,7 +96,7 @@ def _columns(name: str, options: list[str]) -> int:
     """Return in how many columns a phone shows buttons below their name; 0: in a line beside it."""
     wide = [EDGES + LETTER * len(option) for option in options]
     line = sum(max(LEAST, button) + BETWEEN for button in wide)
-    if min(LONGEST_NAME, LETTER * len(name)) + line <= ROOM:
+    if min(LONGEST_NAME, max(SHORTEST_NAME, LETTER * len(name))) + line <= ROOM:
         return 0
     # Long names take up to three lines; rows are as full as each other.
     lines = [max(len(option) / 3, *map(len, option.split())) for option in options]
