@@ -101,6 +101,18 @@ class MappedLinear(nn.Module):
         return call(dict(self.stacked), x)
 
 
+class BatchedProduct(nn.Module):
+    """The batched product of Torch, with nothing around it."""
+
+    def __init__(self, m, n, M, **factory):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(M, m, n, **factory))
+        self.bias = nn.Parameter(torch.randn(M, 1, n, **factory))
+
+    def forward(self, x):
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
 class LoopedBatchEnsemble(et.BatchEnsembleLinear):
     """BatchEnsemble, a member at a time."""
 
