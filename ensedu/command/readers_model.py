@@ -11,7 +11,6 @@ from typing import Any
 from ensedu.command.errors import CommandError, trace_in_readers_code, type_and_message
 from ensedu.command.options import FACTORY
 from ensedu.common import checks
-from ensedu.xray.conversion import without_values
 
 __all__ = ["build_model", "import_named"]
 
@@ -75,6 +74,8 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
+    from ensedu.torch.members import without_values  # only where Torch is there
+
     return without_values(model)
 
 

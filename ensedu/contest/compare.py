@@ -38,6 +38,7 @@ from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import PARTS, SPLITS, Given, Task, given, rows_of_split
 from ensedu.data import encoder
+from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["Comparison", "compare"]
 
@@ -222,8 +223,7 @@ def compare(
     if y is not None:
         X = pandas.DataFrame(X).rename(columns=str).assign(**{target: np.asarray(y)})
     table = understand(X, target, group=group, time=time, task=task, name=name)
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    workers = checks.positive_int("workers", workers or count or 1)
+    workers = checks.positive_int("workers", workers or optional("joblib", "sklearn").cpu_count())
     folder = None if output is None else Path(output)
     asked = {"ensedu": ensedu.__version__, "seed": seed, "table": fingerprint(table)}
     plan, kept = read_kept(folder, asked)
@@ -249,14 +249,15 @@ def compare(
         bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
         initial=sum(plan["seconds"][k] / SPLITS for k, _ in kept),
     )  # fmt: skip
-    write(folder, found(table, own, drawn, plan, kept, seed, with_rows))
+    data = found(table, own, drawn, plan, kept, seed, with_rows)
+    write(folder, data)
     with bar:
         for row in in_processes(fold_row, missing, workers):
             kept[row["contestant"], row["fold"]] = row
             append(folder, row)
             bar.update(plan["seconds"][row["contestant"]] / SPLITS)
-            write(folder, found(table, own, drawn, plan, kept, seed, with_rows))
-    data = found(table, own, drawn, plan, kept, seed, with_rows)
+            data = found(table, own, drawn, plan, kept, seed, with_rows)
+            write(folder, data)
     comparison = Comparison(
         data=data, understood=table, task=own, drawn=drawn, contestant=entrants[data["best"]],
         row=kept[data["best"], SPLITS - 1],
@@ -367,7 +368,7 @@ def found(
     order = np.concatenate(tested)
     for level in LEVELS:
         inside = np.concatenate([
-            np.array(row["below"]) < np.ceil((row["calibrated"] + 1) * level - 1e-9) for row in own
+            np.array(row["below"]) < rank_among(level, row["calibrated"]) for row in own
         ])  # fmt: skip
         data["coverage"].append({
             "level": level, "rows": len(inside), "inside": int(inside.sum()),

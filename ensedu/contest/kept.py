@@ -11,6 +11,7 @@ from ensedu import uncertainty as un
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Trained
 from ensedu.sklearn.calibrated import Calibrated
+from ensedu.sklearn.classifier import labels_of
 from ensedu.sklearn.regressor import targets_of
 from ensedu.uncertainty.conformal import Conformal
 
@@ -132,9 +133,7 @@ class KeptClasses(Kept):
         return (sets & (self._words(y, len(sets))[:, None] == self.classes_)).any(axis=1)
 
     def _words(self, y: Any, rows: int) -> Shaped[Array, " B"]:
-        y = np.asarray(y)
-        if y.shape != (rows,):
-            raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
+        y = labels_of(y, rows)
         return np.array([f"{one:g}" if y.dtype.kind in "iuf" else str(one) for one in y])
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:

@@ -12,6 +12,7 @@ from scipy.stats import betabinom
 
 from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
+from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["rows_to_settle", "verdicts", "worst_group"]
 
@@ -85,7 +86,7 @@ def worst_group(
     calibrated them, how many of each fold is `calibrated`, as a Beta's (Vovk 2012); over all folds
     it is taken for one Beta of all these rows.
     """
-    held = sum(math.ceil((k + 1) * level - 1e-9) for k in calibrated)
+    held = sum(rank_among(level, k) for k in calibrated)
     missed = sum(k + 1 for k in calibrated) - held
     found, looked = [], 0
     for name, column in x.items():

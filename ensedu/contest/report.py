@@ -8,6 +8,7 @@ from typing import Any
 
 from ensedu import colors
 from ensedu.methods import METHODS
+from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["answer", "page"]
 
@@ -381,7 +382,7 @@ def _held(axis: _Axis, one: Data, calibrated: Sequence[int]) -> str:
     inner = '<line class="grid" x1="0" x2="100%" y1="20" y2="20"/>'
     if calibrated:
         # A new score's rank among those that calibrate is on average this, and varies as a Beta's.
-        each = [math.ceil((k + 1) * level - 1e-9) / (k + 1) for k in calibrated]
+        each = [rank_among(level, k) / (k + 1) for k in calibrated]
         middle = min(1.0, math.fsum(each) / len(each))
         wobble = math.fsum(1 / (k + 2) for k in calibrated) / len(calibrated) ** 2
         spread = 1.96 * math.sqrt(max(0.0, middle * (1 - middle)) * (1 / n + wobble))

@@ -119,10 +119,10 @@ def understand(
     if gaps.any():
         notes.append(f"{gaps.sum():,} rows without {target} are left out.")
         frame = frame[~gaps]
-    number = groups_of_rows(frame, None)
-    if len(np.unique(number)) < len(frame):
-        notes.append(f"{len(frame) - len(np.unique(number)):,} copies of another row are left out.")
-        frame = frame.iloc[np.sort(np.unique(number, return_index=True)[1])]
+    first = np.sort(np.unique(groups_of_rows(frame, None), return_index=True)[1])
+    if copies := len(frame) - len(first):
+        notes.append(f"{copies:,} copies of another row are left out.")
+        frame = frame.iloc[first]
     if len(frame) < LEAST_ROWS:
         raise ValueError(
             f"rows must be at least {LEAST_ROWS}, different and with a target, got {len(frame):,}"

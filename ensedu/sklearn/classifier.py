@@ -16,7 +16,7 @@ from ensedu.sklearn.estimator import Ensemble
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import softmax_cross_entropy
 
-__all__ = ["EnsembleClassifier"]
+__all__ = ["EnsembleClassifier", "labels_of"]
 
 #: Of the logarithm of the temperature.
 PRIOR_STD = 0.25
@@ -82,19 +82,13 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
         sets = self.predict_set(X, level)
-        return (sets & (self._labels(y, len(sets))[:, None] == self.classes_)).any(axis=1)
+        return (sets & (labels_of(y, len(sets))[:, None] == self.classes_)).any(axis=1)
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         average = un.averaged(self._forecasts(X)[0])
-        same = self._labels(y, len(average))[:, None] == self.classes_
+        same = labels_of(y, len(average))[:, None] == self.classes_
         scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
         return np.where(same.any(axis=1), scores, UNKNOWN)
-
-    def _labels(self, y: Any, rows: int) -> Shaped[Array, " B"]:
-        y = np.asarray(y)
-        if y.shape != (rows,):
-            raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
-        return y
 
     def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))
@@ -105,6 +99,14 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         # Other draws than those of new rows.
         rng = np.random.default_rng(self.networks_[0].seed + 1)
         return un.ConformalSets.fit(average, y, rng, folds)
+
+
+def labels_of(y: Any, rows: int) -> Shaped[Array, " B"]:
+    """Return a label for each row."""
+    y = np.asarray(y)
+    if y.shape != (rows,):
+        raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
+    return y
 
 
 def _temperature(probabilities: Float[Array, "n k"], labels: Integer[Array, " n"]) -> float:

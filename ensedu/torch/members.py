@@ -751,6 +751,17 @@ def copied(model: nn.Module) -> nn.Module:
     return copy.deepcopy(model, detached_tensors(model))
 
 
+def without_values(model: nn.Module) -> nn.Module:
+    """Return a copy whose parameters and buffers have shapes alone; what is tied stays tied."""
+    memo = detached_tensors(model)
+    for parameter in model.parameters():
+        empty = torch.empty_like(parameter, device="meta")
+        memo[id(parameter)] = nn.Parameter(empty, parameter.requires_grad)
+    for buffer in model.buffers():
+        memo[id(buffer)] = torch.empty_like(buffer, device="meta")
+    return copy.deepcopy(model, memo)
+
+
 def detached_tensors(model: nn.Module) -> dict[int, Any]:
     """Return a memo for ``deepcopy`` of the tensors that a pass left on modules."""
     memo: dict[int, Any] = {}

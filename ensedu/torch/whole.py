@@ -23,6 +23,7 @@ from ensedu.torch.members import (
     ModelEnsemble,
     copied,
     detached_tensors,
+    without_values,
 )
 from ensedu.torch.roles import (
     Plan,
@@ -194,7 +195,7 @@ def ensemble(
         found = _dropouts(model, names)
         model = _unfused(model)
         return ModelEnsemble(
-            _without_values(model), copied(model), Plan((), {}), sizes, dropouts=found
+            without_values(model), copied(model), Plan((), {}), sizes, dropouts=found
         )
     if row.body:
         plans = _plan_of_head(model, options.get("head"))
@@ -213,7 +214,7 @@ def ensemble(
         start_near(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
     if row.members and not row.body:
         _give_buffers(stored, M)
-    return ModelEnsemble(_without_values(model), stored, plans, sizes, has_body=bool(row.body))
+    return ModelEnsemble(without_values(model), stored, plans, sizes, has_body=bool(row.body))
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:
@@ -266,17 +267,6 @@ def _unfused(model: nn.Module) -> nn.Module:
         elif isinstance(module, nn.TransformerEncoder):
             module.enable_nested_tensor = module.use_nested_tensor = False
     return model
-
-
-def _without_values(model: nn.Module) -> nn.Module:
-    """Return a copy of the model's code whose parameters and buffers take no memory."""
-    memo: dict[int, Any] = detached_tensors(model)
-    for parameter in model.parameters():
-        empty = torch.empty_like(parameter, device="meta")
-        memo[id(parameter)] = nn.Parameter(empty, parameter.requires_grad)
-    for buffer in model.buffers():
-        memo[id(buffer)] = torch.empty_like(buffer, device="meta")
-    return copy.deepcopy(model, memo)
 
 
 def _with_arrays(

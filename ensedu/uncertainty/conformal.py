@@ -75,10 +75,14 @@ class Conformal:
         return sizes if self.folds is None else (int(self.folds.max()) + 1, *sizes)
 
 
+def rank_among(level: float, n: int) -> int:
+    """Return ⌈(n + 1) level⌉, of the score among n sorted ones that a level promises."""
+    return math.ceil((n + 1) * score_checks.exact("level", level))
+
+
 def _rank(level: float, n: int) -> int:
-    """Return ⌈(n + 1) level⌉; warn where that is more than n."""
-    exact = score_checks.exact("level", level)
-    rank, needed = math.ceil((n + 1) * exact), math.ceil(1 / (1 - exact)) - 1
+    """Return `rank_among`; warn where that is more than n."""
+    rank, needed = rank_among(level, n), math.ceil(1 / (1 - score_checks.exact("level", level))) - 1
     if n < needed:
         warnings.warn(
             f"level {level} needs at least {needed} calibration rows, got {n}: intervals are "

@@ -1,27 +1,12 @@
 """A model as each method, without values: what `ensedu.torch.ensemble` makes of it."""
 
-import copy
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from ensedu.methods import METHODS, size_option
 
-__all__ = ["converted", "without_values"]
-
-
-def without_values(model: Any) -> Any:
-    """Return a copy whose tensors have shapes alone; what is tied stays tied."""
-    import torch
-
-    memo: dict[int, Any] = {}
-    for value in (*model.parameters(), *model.buffers()):
-        like = torch.empty_like(value, device="meta")
-        if isinstance(value, torch.nn.Parameter):
-            like = torch.nn.Parameter(like, requires_grad=value.requires_grad)
-        memo[id(value)] = like
-    # What deepcopy finds in its memo it does not copy.
-    return copy.deepcopy(model, memo)
+__all__ = ["converted"]
 
 
 def converted(

@@ -10,7 +10,7 @@ from typing import Any
 from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLES, size_option
-from ensedu.xray.conversion import converted, without_values
+from ensedu.xray.conversion import converted
 
 __all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
@@ -115,6 +115,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
+    from ensedu.torch.members import without_values
     from ensedu.torch.roles import names_of
 
     shell = without_values(model)

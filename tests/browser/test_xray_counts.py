@@ -9,7 +9,8 @@ from torch import nn
 from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES, size_option
 from ensedu.torch import models
-from ensedu.xray.conversion import converted, without_values
+from ensedu.torch.members import without_values
+from ensedu.xray.conversion import converted
 from ensedu.xray.picture import HERE
 
 NUMBERS = (*ROLES, "frozen")

@@ -3,8 +3,6 @@
 `GUESSES` holds one for some chapters, by its page. The first point is given.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -12,54 +10,13 @@ import numpy as np
 from ensedu import counting
 from workshop import measured
 from workshop.experiments import disentangling, table_one
+from workshop.page.computed.guessing import Guess
 
-__all__ = ["GUESSES", "Guess", "kept_speed"]
+__all__ = ["GUESSES", "kept_speed"]
 
 NOISE, PLACE = 0.2, "gap"
 DEVICES = (1, 2, 4, 16, 64, 256, 1024)
 SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128
-
-
-@dataclass(frozen=True)
-class Guess:
-    """A curve that a reader draws.
-
-    Attributes
-    ----------
-    question, key, answer
-        What is asked, what is seen then, and why it is so, as HTML.
-    title, xlabel
-        What the axes say.
-    each
-        How one x is called, such as ``"{} members"``.
-    x, log
-        Where a value is drawn, and whether this axis is logarithmic.
-    top, ticks
-        Where the y-axis ends, and its ticks.
-    form
-        How a value is said, such as ``"{:.0f}%"``.
-    truth
-        Returns what is true at each x.
-    beside
-        Returns what is shown with it, if anything.
-    method
-        Whose color it has.
-    """
-
-    question: str
-    key: str
-    answer: str
-    title: str
-    xlabel: str
-    each: str
-    x: Sequence[int]
-    log: bool
-    top: float
-    ticks: Sequence[float | int]
-    form: str
-    truth: Callable[[], Sequence[float]]
-    beside: Callable[[], Sequence[float]] = tuple
-    method: str = "deep_ensemble"
 
 
 def error_by_members() -> list[float]:
@@ -93,7 +50,7 @@ GUESSES = {
         answer="Averaging removes only the mistakes that each network makes on its own. Most of "
         'the error they share. <a href="#fig-dt-members">This figure</a> shows both data sets.',
         title="error, % of one network's", xlabel="members", each="{} members",
-        x=range(1, 11), log=False, top=115, ticks=(0, 25, 50, 75, 100), form="{:.0f}%",
+        x=range(1, 11), log=False, top=115, ticks=(0, 25, 50, 75, 100), unit="%",
         truth=error_by_members,
     ),
     "book/learning/uncertainty": Guess(
@@ -105,7 +62,7 @@ GUESSES = {
         "they come to agree about something that none of them has seen. "
         '<a href="#fig-un-trained">This figure</a> shows it with intervals.',
         title="standard deviation, in the gap", xlabel="points to train on", each="{} points",
-        x=disentangling.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6), form="{:.2f}",
+        x=disentangling.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
         truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
     ),
     "book/cost/speed-and-memory": Guess(
@@ -119,7 +76,7 @@ GUESSES = {
         '<a href="#fig-sp-projected">This figure</a> shows what a faster network, or another way '
         "around, would change.",
         title="speed of each device, %", xlabel="devices", each="{} devices",
-        x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), form="{:.0f}%",
+        x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), unit="%",
         truth=lambda: [kept_speed(R) for R in DEVICES], method="batch_ensemble",
     ),
 }  # fmt: skip

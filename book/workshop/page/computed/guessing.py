@@ -1,8 +1,9 @@
 """A curve that a reader draws before the chapter shows it: its form in HTML."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -21,8 +22,31 @@ WORDS = {
 }
 
 
-class Asked(Protocol):
-    """What `html` reads of a guess."""
+@dataclass(frozen=True)
+class Guess:
+    """A curve that a reader draws.
+
+    Attributes
+    ----------
+    question, key, answer
+        What is asked, what is seen then, and why it is so, as HTML.
+    title, xlabel
+        What the axes say.
+    each
+        How one x is called, such as ``"{} members"``.
+    x, log
+        Where a value is drawn, and whether this axis is logarithmic.
+    top, ticks
+        Where the y-axis ends, and its ticks.
+    truth
+        Returns what is true at each x.
+    beside
+        Returns what is shown with it, if anything.
+    unit
+        What stands behind a value, which then is said without decimals.
+    method
+        Whose color it has.
+    """
 
     question: str
     key: str
@@ -34,19 +58,13 @@ class Asked(Protocol):
     log: bool
     top: float
     ticks: Sequence[float | int]
-    form: str
-    method: str
-
-    def truth(self) -> Sequence[float]:
-        """What is true at each x."""
-        ...
-
-    def beside(self) -> Sequence[float]:
-        """What is shown with it."""
-        ...
+    truth: Callable[[], Sequence[float]]
+    beside: Callable[[], Sequence[float]] = tuple
+    unit: str = ""
+    method: str = "deep_ensemble"
 
 
-def draw(guess: Asked) -> Figure:
+def draw(guess: Guess) -> Figure:
     """Draw the axes, the truth, and in the place of what a reader draws the truth as well."""
     truth, beside = guess.truth(), guess.beside()
     with house_style():
@@ -71,14 +89,14 @@ def draw(guess: Asked) -> Figure:
     return figure
 
 
-def html(guess: Asked, page: str, folder: Path) -> str:
+def html(guess: Guess, page: str, folder: Path) -> str:
     """Return what takes the place of a page's question, once a script can show it."""
     axes = Frames([lambda: bare(draw(guess))], folder)
     names = [guess.each.format(f"{x:,}") for x in guess.x]
     truth = list(guess.truth())
     state = {
         "page": page, "names": names, "x": guess.x, "truth": truth, "beside": guess.beside(),
-        "digits": 0 if "%" in guess.form else 2, "unit": "%" if "%" in guess.form else "",
+        "digits": 0 if guess.unit else 2, "unit": guess.unit,
         "top": guess.top, "near": 0.05 * float(np.ptp([0, guess.top])), "words": WORDS,
         "parts": sides(lambda: draw(guess)),
     }  # fmt: skip
