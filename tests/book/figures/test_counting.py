@@ -33,8 +33,8 @@ CASES = {
     "rank-1 samples": (DISTRIBUTION, ("rank-1",), "They move together.", *DRAWS["rank1"]),
     "other samples": (DISTRIBUTION, ("mean-field",), "moves for itself", *DRAWS["mean_field"]),
     "depths": (
-        DEEP, (50,), "a deep ensemble stores 4.00 times as many parameters as one network, a "
-        "BatchEnsemble 1.24", TIMES,
+        DEEP, (50,), "a deep ensemble stores 4.00 times one network’s parameters, a "
+        "BatchEnsemble 1.24 times", TIMES,
     ),
 }  # fmt: skip
 
