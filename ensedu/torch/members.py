@@ -24,7 +24,13 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.common import checks
 from ensedu.torch.base import OfThread, check_dense, check_generator
-from ensedu.torch.nested import check_own_batches, map_tensors, named_tensors, stack_nested
+from ensedu.torch.nested import (
+    CONSTANTS,
+    check_own_batches,
+    map_tensors,
+    named_tensors,
+    stack_nested,
+)
 from ensedu.torch.roles import PRODUCTS, Plan
 from ensedu.torch.running import (
     EACH_EXAMPLE,
@@ -40,7 +46,6 @@ from ensedu.torch.running import (
 OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
 # Functions that run before and behind a module's forward pass, and its backward pass.
 HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
-CONSTANTS = (bool, int, float, str, type(None))
 CONTAINERS = (list, tuple, set, dict, OrderedDict)
 
 
@@ -283,7 +288,7 @@ class ModelEnsemble(nn.Module):
         run = Run(self._layers, self.leading, own)
         member = copy.deepcopy(self._plain[0])
         for path, module in list(member.named_modules()):
-            self._take_values(module, path, run, row, place[-1])
+            self._give_values(module, path, run, row, place[-1])
         for path in self._dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
@@ -303,7 +308,7 @@ class ModelEnsemble(nn.Module):
             member.register_forward_pre_hook(restart_masks)
         return member
 
-    def _take_values(self, module: nn.Module, path: str, run: Run, row: int, member: int) -> None:
+    def _give_values(self, module: nn.Module, path: str, run: Run, row: int, member: int) -> None:
         """Give a plain module the values that one member has in the net."""
         there = self._parts[path].there
         for key in list(module._parameters):

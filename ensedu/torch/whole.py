@@ -527,7 +527,7 @@ def _copies(
         if initialize is None:
             _reset_all(member, shared)
         elif _takes_no_argument(initialize):
-            _take_values(member, initialize())
+            _copy_arrays(member, initialize())
         else:
             initialize(member)
         with torch.no_grad():  # an outer module may have initialized shared parts on its way
@@ -558,7 +558,7 @@ def _takes_no_argument(function: Callable[..., Any]) -> bool:
     )
 
 
-def _take_values(member: nn.Module, new: Any) -> None:
+def _copy_arrays(member: nn.Module, new: Any) -> None:
     """Give `member` the values of a new model of the same arrays."""
     if not isinstance(new, nn.Module):
         raise TypeError(f"initialize() must return a model, got {type(new).__name__}")

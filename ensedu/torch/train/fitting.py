@@ -26,7 +26,7 @@ from ensedu.common.training import (
     function_name,
 )
 from ensedu.methods import METHODS
-from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of
+from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of, seeded
 from ensedu.torch.members import MemberCopies
 from ensedu.torch.nested import Inputs, call, to_device
 from ensedu.torch.network import layers_with_kl
@@ -37,13 +37,12 @@ from ensedu.torch.train.predicting import (
     batches_of_members,
     check_net,
     draws_noise,
-    fingerprint,
     has_members,
+    hash_of,
     in_mode,
     number_of_members,
     predict_minibatches,
     predicting,
-    seeded,
 )
 
 __all__ = [
@@ -386,7 +385,7 @@ def fit(
     checks.boolean("split", split)
     members = number_of_members(net, "split must be False") if split else None
     data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
-    N = _number_of_examples(net, data, num_examples)
+    N = _examples_of_kl(net, data, num_examples)
     if kl.anneal and not data.steps:
         raise ValueError(
             f"x must have a length for a KL that grows over epochs, got {checks.given(x)}; "
@@ -399,7 +398,7 @@ def fit(
     if seed >= 2**64:
         raise ValueError(f"seed must be below 2**64, got {checks.given(seed)}")
     with (
-        seeded(net, seed) as generators, in_mode(net, training=True),
+        seeded(seed, net) as generators, in_mode(net, training=True),
         batches_of_members(net, bool(members or adversary.members)),
     ):  # fmt: skip
         optim = _optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
@@ -415,7 +414,7 @@ def fit(
             "nll": function_name(nll),
             "scheduler": None if schedule is None else function_name(scheduler),
             "optimizer": type(optim).__qualname__, "optimizer's settings": settings_of(optim),
-            "data": fingerprint(*data.tensors, *(validator.batches.tensors if validator else ())),
+            "data": hash_of(*data.tensors, *(validator.batches.tensors if validator else ())),
         }  # fmt: skip
         generators |= data.generators | (validator.batches.generators if validator else {})
         keeper = Keeper(net, optim, schedule, generators, settings, saving)
@@ -452,7 +451,7 @@ def fit(
     return history.rows
 
 
-def _number_of_examples(net: nn.Module, data: Batches, given: int | None) -> int:
+def _examples_of_kl(net: nn.Module, data: Batches, given: int | None) -> int:
     """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
     if given is not None:
         checks.positive_int("num_examples", given)

@@ -17,7 +17,7 @@ from ensedu.common.training import (
     members_to_split,
     number_of_steps,
 )
-from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of, not_dense
+from ensedu.torch.base import MemberLayer, WeightLayer, not_dense
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.members import ModelEnsemble
 from ensedu.torch.nested import (
@@ -38,16 +38,15 @@ __all__ = [
     "batches_of_members",
     "check_net",
     "draws_noise",
-    "fingerprint",
     "first_not_finite",
     "has_members",
+    "hash_of",
     "in_mode",
     "is_stream",
     "number_of_members",
     "predict",
     "predict_minibatches",
     "rows_of",
-    "seeded",
 ]
 
 WORDS = {
@@ -58,7 +57,7 @@ WORDS = {
 
 
 @dataclass(eq=False)
-class _Use:
+class _Wish:
     """What one thread needs a flag of some modules to be, and what it was before."""
 
     thread: int
@@ -67,21 +66,8 @@ class _Use:
     before: dict[nn.Module, bool]
 
 
-_uses: list[_Use] = []
+_wishes: list[_Wish] = []
 _lock = threading.Lock()
-
-
-@contextmanager
-def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
-    """Seed Torch's generators on the devices of a net, and give them back as they were."""
-    devices = gpus_of(net)
-    with torch.random.fork_rng(devices):
-        generators = {"cpu": torch.default_generator}
-        generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
-        # Not torch.manual_seed, which seeds all devices, and those that nobody has used yet later.
-        for generator in generators.values():
-            generator.manual_seed(seed)
-        yield generators
 
 
 @contextmanager
@@ -108,11 +94,11 @@ def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]
 
     Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
     """
-    own = _Use(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
+    own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
 
-    def others() -> list[_Use]:
-        same = (use for use in _uses if use.flag == flag and use.thread != own.thread)
-        return [use for use in same if use.before.keys() & own.before.keys()]
+    def others() -> list[_Wish]:
+        same = (one for one in _wishes if one.flag == flag and one.thread != own.thread)
+        return [one for one in same if one.before.keys() & own.before.keys()]
 
     with _lock:
         for other in others():
@@ -123,12 +109,12 @@ def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]
                     "copy.deepcopy(net)"
                 )
             own.before |= {p: had for p, had in other.before.items() if p in own.before}
-        _uses.append(own)
+        _wishes.append(own)
     try:
         yield
     finally:
         with _lock:
-            _uses.remove(own)
+            _wishes.remove(own)
             needed = {part for other in others() for part in other.before}
             for part, had in own.before.items():
                 if part not in needed:
@@ -352,7 +338,7 @@ def first_not_finite(x: Tensor, *, infinite_ok: bool = False) -> tuple[int, ...]
     return None
 
 
-def fingerprint(*tensors: Tensor) -> str:
+def hash_of(*tensors: Tensor) -> str:
     """Return a short hash of all numbers, to tell whether data are the same."""
     digest = hashlib.sha256()
     for x in tensors:

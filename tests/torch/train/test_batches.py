@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
 from ensedu.torch.train import predicting
-from ensedu.torch.train.predicting import check_examples, fingerprint, first_not_finite, rows_of
+from ensedu.torch.train.predicting import check_examples, first_not_finite, hash_of, rows_of
 from tests.torch.train.tools import (
     STEPS,
     B,
@@ -154,7 +154,7 @@ def test_a_fingerprint_is_a_hash_of_all_numbers_in_order(monkeypatch):
         known.update(name.encode() + value.contiguous().numpy().tobytes())
     for size in (1, 13, 1000):
         monkeypatch.setattr(predicting, "PIECE", size)
-        assert fingerprint(x, y) == known.hexdigest()[:16]
+        assert hash_of(x, y) == known.hexdigest()[:16]
 
 
 @given(st.lists(st.integers(1, 7), max_size=4), st.booleans(), st.integers(1, 60), st.data())
@@ -216,4 +216,4 @@ def test_data_in_a_file_are_not_copied(tmp_path):
     net = nn.Linear(16, 1)
     assert megabytes_above(lambda x: check_examples(net, "x", x, "y", x[:, :1]), x) < 32
     assert megabytes_above(lambda x: et.predict(net, x, batch_size=1000), x) < 32
-    assert megabytes_above(fingerprint, x.view(16, -1).mT) < 32  # not in the order of the file
+    assert megabytes_above(hash_of, x.view(16, -1).mT) < 32  # not in the order of the file
