@@ -27,7 +27,7 @@ from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.base import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.losses import softmax_cross_entropy
 from ensedu.torch.variational import inverse_softplus, kl, softplus
 from workshop import measured
 from workshop.experiments import nuts, nuts_distances

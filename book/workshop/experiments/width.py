@@ -42,7 +42,7 @@ from ensedu.common import checks
 from ensedu.data import digits, mnist5000
 from ensedu.torch import ensemble, fit, mlp, predict
 from ensedu.torch.base import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop import measured
 from workshop.experiments.shared.comparisons import add_verdicts
 from workshop.running.experiment import Experiment

@@ -27,11 +27,9 @@ from ensedu.common.training import (
 )
 from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of, seeded
-from ensedu.torch.members import MemberCopies
-from ensedu.torch.nested import Inputs, call, to_device
+from ensedu.torch.losses import as_columns, elbo
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.checkpoints import Keeper, settings_of
-from ensedu.torch.train.losses import as_columns, elbo
 from ensedu.torch.train.predicting import (
     Batches,
     batches_of_members,
@@ -44,6 +42,8 @@ from ensedu.torch.train.predicting import (
     predict_minibatches,
     predicting,
 )
+from ensedu.torch.trees import Inputs, call, to_device
+from ensedu.torch.whole.members import MemberCopies
 
 __all__ = [
     "Adversary",
@@ -292,7 +292,7 @@ def fit(
         iterated again. They come as they are; what they draw from Torch's generator follows `seed`.
     nll
         A function (outputs, targets) -> the mean over members and examples, such as
-        `ensedu.torch.train.losses.softmax_cross_entropy`.
+        `ensedu.torch.losses.softmax_cross_entropy`.
     epochs, batch_size
         Times through all examples, and how many of them a step takes, N at most: by default 32, or
         all where they are fewer. A ``DataLoader`` has its own.
@@ -365,7 +365,7 @@ def fit(
     --------
     >>> import torch
     >>> from ensedu.torch import fit, mlp
-    >>> from ensedu.torch.train.losses import half_squared_error
+    >>> from ensedu.torch.losses import half_squared_error
     >>> x = torch.linspace(-1, 1, 60)[:, None]
     >>> history = fit(mlp([1, 20, 1], "rank1", 4), x, x**2, half_squared_error, epochs=3)
     >>> [row["step"] for row in history]

@@ -19,8 +19,8 @@ from ensedu.common.training import (
 )
 from ensedu.torch.base import MemberLayer, WeightLayer, not_dense
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.members import ModelEnsemble
-from ensedu.torch.nested import (
+from ensedu.torch.network import Tile
+from ensedu.torch.trees import (
     Inputs,
     as_arguments,
     call,
@@ -31,7 +31,7 @@ from ensedu.torch.nested import (
     number_of_examples,
     to_device,
 )
-from ensedu.torch.network import Tile
+from ensedu.torch.whole.members import ModelEnsemble
 
 __all__ = [
     "Batches",
