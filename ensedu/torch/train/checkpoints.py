@@ -42,7 +42,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
 from ensedu.common.training import EpochRow, History, SaveTo
-from ensedu.torch.train.predicting import first_not_finite
+from ensedu.torch.train.batches import first_not_finite
 
 __all__ = [
     "Checkpoint",

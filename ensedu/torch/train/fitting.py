@@ -29,16 +29,18 @@ from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of, seeded
 from ensedu.torch.losses import as_columns, elbo
 from ensedu.torch.network import layers_with_kl
-from ensedu.torch.train.checkpoints import Keeper, settings_of
-from ensedu.torch.train.predicting import (
+from ensedu.torch.train.batches import (
     Batches,
-    batches_of_members,
     check_net,
-    draws_noise,
     has_members,
     hash_of,
-    in_mode,
     number_of_members,
+)
+from ensedu.torch.train.checkpoints import Keeper, settings_of
+from ensedu.torch.train.predicting import (
+    batches_of_members,
+    draws_noise,
+    in_mode,
     predict_minibatches,
     predicting,
 )

@@ -13,8 +13,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from ensedu.torch.train import predicting
-from ensedu.torch.train.predicting import check_examples, first_not_finite, hash_of, rows_of
+from ensedu.torch.train import batches
+from ensedu.torch.train.batches import check_examples, first_not_finite, hash_of, rows_of
 from tests.torch.train.tools import (
     STEPS,
     B,
@@ -153,7 +153,7 @@ def test_a_fingerprint_is_a_hash_of_all_numbers_in_order(monkeypatch):
     for name, value in (("(22, 5) torch.float64 ", x), ("(22,) torch.int64 ", y)):
         known.update(name.encode() + value.contiguous().numpy().tobytes())
     for size in (1, 13, 1000):
-        monkeypatch.setattr(predicting, "PIECE", size)
+        monkeypatch.setattr(batches, "PIECE", size)
         assert hash_of(x, y) == known.hexdigest()[:16]
 
 
@@ -167,7 +167,7 @@ def test_the_first_that_is_not_finite(shape, turned, size, data):
     for i, word in bad.items():
         x[tuple(map(int, np.unravel_index(i, x.shape)))] = float(word)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predicting, "PIECE", size)
+        patch.setattr(batches, "PIECE", size)
         found = first_not_finite(x), first_not_finite(x, infinite_ok=True)
     places = [np.argwhere(~np.isfinite(x.numpy())), np.argwhere(np.isnan(x.numpy()))]
     assert found == tuple(tuple(map(int, some[0])) if len(some) else None for some in places)
