@@ -9,7 +9,7 @@ import toy_experiment as toy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop.running import experiment, json_files
 from workshop.running.machine import machine, one_thread
 
