@@ -10,18 +10,14 @@ from workshop.page.method_table import method_table
 SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
 SCORES = {
     "deep_ensemble": {
-        ("CIFAR-10", "NLL"): (0.1134, 0.1141, 0.115),
-        ("CIFAR-10", "accuracy, %"): 96.6,
-        "change": np.int8(-71),
-        "from": "Nado et al.",
+        ("CIFAR-10", "NLL"): (0.1134, 0.1141, 0.115), ("CIFAR-10", "accuracy, %"): 96.6,
+        "change": np.int8(-71), "from": "Nado et al.",
     },
     "Cauchy": {
-        ("CIFAR-10", "NLL"): (-0.2, np.float32(-0.125), 0),
-        ("CIFAR-10", "accuracy, %"): 96,
-        "change": 5,
-        "from": None,
+        ("CIFAR-10", "NLL"): (-0.2, np.float32(-0.125), 0), ("CIFAR-10", "accuracy, %"): 96,
+        "change": 5, "from": None,
     },
-}
+}  # fmt: skip
 
 
 def parsed(found):
@@ -39,32 +35,11 @@ def totals(*methods, sizes=SIZES, **options):
     return method_table(rows, **options)
 
 
-def scores():
-    return method_table(
-        SCORES,
-        columns={("CIFAR-10", "NLL"): 3, ("CIFAR-10", "accuracy, %"): 1, "change": "{:+,} MB"},
-        colors={"Cauchy": "rank1"},
-    )
-
-
-def test_methods_come_in_their_order_with_their_names():
-    assert repr(totals("rank1", "single", "batch_ensemble")).splitlines() == [
-        "                1-50-50-1  1-1000-1000-1",
-        "single network      2,701      1,004,001",
-        "BatchEnsemble       3,812      1,026,012",
-        "rank-1 BNN          4,620      1,042,020",
-    ]
-
-
-def test_decisive_cell_caption_and_corner():
+def test_methods_come_in_their_order_with_a_decisive_cell_a_caption_and_a_corner():
     found = totals(
-        "single",
-        "deep_ensemble",
-        "batch_ensemble",
-        decisive=("batch_ensemble", "1-50-50-1"),
-        caption="Four members",
-        corner="numbers of",
-    )
+        "batch_ensemble", "single", "deep_ensemble", decisive=("batch_ensemble", "1-50-50-1"),
+        caption="Four members", corner="numbers of",
+    )  # fmt: skip
     assert repr(found).splitlines() == [
         "Four members",
         "numbers of      1-50-50-1  1-1000-1000-1",
@@ -79,13 +54,16 @@ def test_decisive_cell_caption_and_corner():
 
 
 def test_groups_intervals_words_and_what_is_missing():
-    assert repr(scores()).splitlines() == [
+    nll, accuracy = [*SCORES["Cauchy"]][:2]
+    formats = {nll: 3, accuracy: 1, "change": "{:+,} MB"}
+    found = method_table(SCORES, columns=formats, colors={"Cauchy": "rank1"})
+    assert repr(found).splitlines() == [
         "                                CIFAR-10",
         "                                     NLL    accuracy, %    change    from",
         "deep ensemble     0.114   [0.113, 0.115]           96.6    −71 MB    Nado et al.",
         "Cauchy           −0.125  [−0.200, 0.000]           96.0     +5 MB    –",
     ]
-    page = parsed(scores())
+    page = parsed(found)
     methods = [row.get("data-method") for row in page.tbody.find_all("tr")]
     assert methods == ["deep_ensemble", "rank1"]
     heads = [
@@ -93,13 +71,10 @@ def test_groups_intervals_words_and_what_is_missing():
         for row in page.thead.find_all("tr")
     ]
     assert heads == [
-        [
-            ("CIFAR-10", "colgroup", "2", None),
-            ("change", "col", None, "2"),
-            ("from", "col", None, "2"),
-        ],
+        [("CIFAR-10", "colgroup", "2", None), ("change", "col", None, "2"),
+         ("from", "col", None, "2")],
         [("NLL", "col", None, None), ("accuracy, %", "col", None, None)],
-    ]
+    ]  # fmt: skip
     labels = [cell["data-label"] for cell in page.tbody.tr.find_all("td")]
     assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
 
