@@ -1,4 +1,4 @@
-"""The built pages: links that resolve, nothing of another host, pictures with words, heads."""
+"""The built pages: links that resolve, pictures with words, heads."""
 
 import re
 from functools import cache
@@ -7,12 +7,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from book._ext import launch
 from book._ext.access import tie
 
 TITLE = "The Weights of Uncertainty"
-#: What a button for a notebook would open.
-ELSEWHERE = ("mybinder.org", "colab.research.google.com")
 
 
 @cache
@@ -38,20 +35,6 @@ def test_internal_links_resolve(built):
     assert not broken
 
 
-def test_nothing_comes_from_another_host(built):
-    _, soup = built
-    addresses = [
-        tag[attribute]
-        for tag in soup.find_all(["script", "link", "img", "iframe", "source", "video", "audio"])
-        for attribute in ("src", "href", "srcset")
-        if tag.get(attribute) and tag.get("rel") != ["canonical"]
-    ]
-    assert not [address for address in addresses if urlsplit(address).netloc]
-    inline = " ".join(script.get_text() for script in soup.find_all("script", src=False))
-    assert "http://" not in inline
-    assert "https://" not in inline
-
-
 def told(element):
     """The pictures that are told to a reader who hears the page: not a cut-out that repeats one.
 
@@ -72,16 +55,6 @@ def test_figures_have_a_number_a_caption_and_words(built):
             assert len(image["alt"].split()) >= 8, f"alt text says what is seen: {figure['id']}"
     assert all(image.get("alt", "").strip() for image in told(article))
     assert not article.select(".cell_output img:not(figure img):not(.ensedu-still img)")
-
-
-def test_the_default_site_has_no_button(built):
-    _, soup = built
-    if soup.find(attrs={"class": "btn-source-repository-button"}):
-        pytest.skip("built with BOOK_REPOSITORY")
-    assert not soup.find(id=launch.SECTION)
-    assert not soup.find(class_=re.compile("launch-buttons"))
-    links = [link["href"] for link in soup.find_all("a", href=True)]
-    assert not [link for link in links if any(host in link for host in ELSEWHERE)]
 
 
 def content(head, name):

@@ -3,6 +3,7 @@
 import pytest
 
 from scripts.tables import on_page, speed, starts, whole
+from tests.errors import check_error
 from tests.zoo import results
 from workshop import measured
 
@@ -25,27 +26,16 @@ def test_one_row_is_found_by_its_keys():
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda: measured.load("../scaling"), ValueError, "name must be one of .*'scaling'"),
-        (lambda: measured.load(3), TypeError, r"name must be one of .*, got 3 \(int\)"),
-        (
-            lambda: measured.row(ROWS, m=5),
-            ValueError,
-            "keys must fit one row, got m=5, which fits 2$",
-        ),
-        (lambda: measured.row(ROWS, n=5), ValueError, "fit a row, got n=5; n is one of None$"),
-        (
-            lambda: measured.row(ROWS, m=5, B=8),
-            ValueError,
-            "keys must fit a row, got m=5, B=8; m is one of 5, 3; B is one of 7, 11$",
-        ),
-    ],
-)
-def test_what_does_not_exist_is_an_error(call, kind, message):
-    with pytest.raises(kind, match=message):
-        call()
+@pytest.mark.parametrize(("call", "kind", "words"), [
+    (lambda: measured.load("../scaling"), ValueError, "name must be one of|'scaling'"),
+    (lambda: measured.load(3), TypeError, "name must be one of|got 3 (int)"),
+    (lambda: measured.row(ROWS, m=5), ValueError, "must fit one row, got m=5, which fits 2"),
+    (lambda: measured.row(ROWS, n=5), ValueError, "fit a row, got n=5; n is one of None"),
+    (lambda: measured.row(ROWS, m=5, B=8), ValueError,
+     "fit a row, got m=5, B=8; m is one of 5, 3; B is one of 7, 11"),
+])  # fmt: skip
+def test_what_does_not_exist_is_an_error(call, kind, words):
+    check_error(call, kind, words.split("|"))
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,16 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import toy_experiment as toy
 
-from tests.book.running.toy_runs import (
-    expected,
-    kept_row_numbers,
-    leave_ten_rows,
-    read_table,
-    run_with_fault,
-    started_rows,
-    wait_for,
-    without_times,
-    workers_of,
-)
 from workshop import experiments
 from workshop.experiments import nuts
 from workshop.experiments.__main__ import folders, main
@@ -34,25 +27,87 @@ from workshop.running.worker import run_case
 
 pytestmark = pytest.mark.usefixtures("toy_log")
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+MEASURED = {"machine", "date", "seconds"}
+
+
+def started_rows(toy_log):
+    """Return the rows that were started, in order."""
+    return sorted(map(int, toy_log.read_text().split()))
+
+
+def read_table(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def without_times(path):
+    """Return a table as it must be in every run."""
+    return {name: value for name, value in read_table(path).items() if name not in MEASURED}
+
+
+def expected():
+    """Work the toy's table out, with four digits."""
+    rows = [
+        {
+            "i": i, "name": "abcdefghijk"[i], "value": float(f"{i / 3:.4g}"),
+            "parts": {"squares": [i**2, float(f"{i**2 / 3:.4g}")]},
+        }
+        for i in range(11)
+    ]  # fmt: skip
+    return {
+        "about": "value: slope times i", "budget": "nothing at all", "settings": {"slope": 1 / 3},
+        "summary": {"most": 3.333}, "rows": rows,
+    }  # fmt: skip
+
+
+def wait_for(condition, seconds=60):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def kept_row_numbers(folder):
+    """Return the rows in the file of rows, a torn one left out."""
+    path = folder / "toy.jsonl"
+    lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else []
+    return [json.loads(line)["case"]["i"] for line in lines]
+
+
+def workers_of(process):
+    """Return the worker processes, and not multiprocessing's own helper."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def run_with_fault(monkeypatch, folder, kind):
+    """Run the toy with a fault at row 7; return the message."""
+    monkeypatch.setenv("TOY_FAULT", kind)
+    with pytest.raises(RuntimeError) as caught:
+        compute_table(toy.experiment(), folder, workers=2)
+    monkeypatch.delenv("TOY_FAULT")
+    return str(caught.value)
+
+
+def leave_ten_rows(folder):
+    """Leave the ten rows of a run in which row 7 failed."""
+    (folder / "toy.jsonl").write_bytes(ten_rows())
+    return folder / "toy.jsonl"
+
+
+@cache
+def ten_rows():
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("TOY_LOG", f"{folder}/log")
+        run_with_fault(patch, Path(folder), "raise")
+        return (Path(folder) / "toy.jsonl").read_bytes()
 
 
 @pytest.fixture
 def start_toy():
     """A function that starts the toy as a program of two workers, in a group of its own."""
     begun = []
-
-    def one(folder):
-        begun.append(start_toy_program(folder))
-        return begun[-1]
-
-    yield one
-    for process in begun:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def start_toy_program(folder):
     code = (
         # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -60,15 +115,22 @@ def start_toy_program(folder):
         "import toy_experiment as toy; "
         "compute_table(toy.experiment(), sys.argv[1], workers=2)"
     )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)],
-        cwd=HERE.parents[1],
-        env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+
+    def one(folder):
+        own = os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)}
+        begun.append(
+            subprocess.Popen(
+                [sys.executable, "-c", code, str(folder)], cwd=HERE.parents[1], env=own, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            )
+        )  # fmt: skip
+        return begun[-1]
+
+    yield one
+    for process in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_log, capfd):
@@ -157,10 +219,8 @@ def test_a_case_that_fails_is_named_and_the_rest_is_kept(tmp_path, monkeypatch, 
     assert "1 of 11 cases of toy failed, one is {'i': 7, 'name': 'h'}: ZeroDivision" in message
     assert "seven is too many; the other rows are kept in" in message
     assert "in run\n" in capsys.readouterr().err  # the traceback of the other process
-    assert started_rows(toy_log) == list(range(11)) and sorted(kept_row_numbers(tmp_path)) == [
-        *range(7),
-        *range(8, 11),
-    ]
+    assert started_rows(toy_log) == [*range(11)]
+    assert sorted(kept_row_numbers(tmp_path)) == [*range(7), *range(8, 11)]
     toy_log.unlink()
     assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
     assert started_rows(toy_log) == [7]
@@ -271,17 +331,11 @@ def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(
     assert started_rows(toy_log) == [7]
 
 
-ROOT = Path(__file__).parents[3]
-
-
 @pytest.fixture
 def two_toys(monkeypatch):
     """The command with two toys, of which the first fails where TOY_FAULT says so."""
     cases = toy.experiment().cases
-    found = {
-        "toy": toy.experiment(),
-        "other": toy.experiment(name="other", cases=cases[:3]),
-    }
+    found = {"toy": toy.experiment(), "other": toy.experiment(name="other", cases=cases[:3])}
     monkeypatch.setattr("workshop.experiments.__main__.EXPERIMENTS", found)
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from itertools import combinations
 from statistics import NormalDist
 
@@ -39,21 +38,6 @@ def test_what_was_chosen_has_the_least_nll_on_the_rows_to_select_on(task):
         tried = np.array(row["select_nll"])
         place = row["select_epochs"].index(row["epoch"])
         assert tried[row["setting"], place] == np.nanmin(tried)
-
-
-@pytest.mark.parametrize("name", ["single", "batch_ensemble"])
-def test_a_training_repeated_agrees_with_the_tables(name):
-    found, table = contest.predictions(name), PREDICTED[name]
-    for key in ("mean", "std", "factor", "nll"):
-        # To the digits of the table, and what other processors add.
-        np.testing.assert_allclose(found[key], table[key], rtol=2e-3, atol=2e-3)
-    assert row_of("concrete", name)["nll"][0] == pytest.approx(found["nll"], rel=2e-3)
-
-
-def test_a_row_repeated_whole_agrees_with_its_table():
-    found, table = contest.run("saratoga", "linear", 1), row_of("saratoga", "linear", 1)
-    for key in ("select_nll", "setting", "nll", "rmse", "crps"):
-        np.testing.assert_allclose(found[key], table[key], rtol=1e-4)
 
 
 def test_single_predictions_are_those_of_the_table_of_concrete():
@@ -128,15 +112,6 @@ def test_by_other_code_each_word_is_the_same(tempered):
         clear = "better" if np.median(d) < 0 else "worse"
         assert found[name].word == (clear if p <= 0.05 else "unclear"), name
         assert found[name].middle == pytest.approx(np.median(d), rel=1e-9)
-
-
-def copies(tasks, trained):
-    """Return tasks of two copies of one network, in their units: of each `trained` a half."""
-    found = []
-    for task, own in zip(tasks, trained, strict=True):
-        halves = dict(zip((REFERENCE, "again"), np.split(own, 2, axis=1), strict=True))
-        found.append(replace(task, values={**task.values, **halves}))
-    return found
 
 
 def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
@@ -216,55 +191,25 @@ def test_means_of_a_task_are_those_of_its_rows():
     assert {*found[REFERENCE]} == {k for k, (_, kinds) in reading.SCORES.items() if asked in kinds}
 
 
-AGE = concrete().names.index("age")
-
-
-@pytest.fixture(scope="module")
-def own():
-    """The rows of concrete that the contest's first repetition trains on, and tests."""
-    return given(TASKS["concrete"](), 0)
-
-
-@pytest.fixture(scope="module")
-def strength(own):
-    return own.center + own.unit * own.test[1][:, 0]
-
-
-@pytest.fixture(scope="module")
-def distance(own):
-    """Of each row to test, from the nearest to train on."""
-    return np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=2).min(axis=1)
-
-
-def test_each_is_a_row_that_nobody_was_trained_on(strength, distance):
-    for mix in mixes.chosen():
+def test_mixes_are_rows_that_nobody_was_trained_on():
+    """Ordinary ones, near the rows to train on, spread in strength; others are the farthest."""
+    own = given(TASKS["concrete"](), 0)
+    strength = own.center + own.unit * own.test[1][:, 0]
+    distance = np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=2).min(axis=1)
+    near, chosen = distance <= np.median(distance), mixes.chosen()
+    for mix in chosen:
         assert mix.strength == pytest.approx(strength[mix.row])
-        assert mix.distance == pytest.approx(distance[mix.row])
-        assert mix.distance > 0
-    kinds = [mix.kind for mix in mixes.chosen()]
-    assert kinds == ["ordinary"] * 3 + ["unusual"] * 3
-
-
-def test_ordinary_ones_lie_near_the_rows_to_train_on_and_spread_in_strength(strength, distance):
-    for mix, percent in zip(mixes.chosen()[:3], (10, 50, 90), strict=True):
-        assert mix.distance <= np.median(distance)
+        assert mix.distance == pytest.approx(distance[mix.row]) and mix.distance > 0
+    assert [mix.kind for mix in chosen] == ["ordinary"] * 3 + ["unusual"] * 3
+    for mix, percent in zip(chosen[:3], (10, 50, 90), strict=True):
+        assert near[mix.row]
         wanted = np.percentile(strength, percent)
-        near = distance <= np.median(distance)
         assert abs(mix.strength - wanted) == pytest.approx(np.abs(strength[near] - wanted).min())
-
-
-def test_unusual_ones_are_the_farthest_recipes(own, distance):
-    recipes = {tuple(row) for row in np.delete(own.test[0], AGE, axis=1)}
-    farthest = {
-        recipe: max(
-            away
-            for row, away in zip(own.test[0], distance, strict=True)
-            if tuple(np.delete(row, AGE)) == recipe
-        )
-        for recipe in recipes
-    }
+    farthest, age = {}, concrete().names.index("age")
+    for row, away in zip(np.delete(own.test[0], age, axis=1), distance, strict=True):
+        farthest[tuple(row)] = max(away, farthest.get(tuple(row), 0))
     wanted = sorted(farthest.values())[:-4:-1]
-    np.testing.assert_allclose([mix.distance for mix in mixes.chosen()[3:]], wanted)
+    np.testing.assert_allclose([mix.distance for mix in chosen[3:]], wanted)
 
 
 @pytest.mark.parametrize("contestant", ["single", "mc_dropout"])
