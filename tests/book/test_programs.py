@@ -196,17 +196,15 @@ def test_page_training(training):
 def test_a_loader_trains_the_same_network_to_an_end_near(training):
     stream = training["stream"]
     assert stream["outputs"].shape == (25 * 4, 60, 2)
+
+    def nll(net):
+        found = training["predict"](net, training["x"], samples=100)
+        return float(training["gaussian_nll"](found, training["y"]))
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        found = [
-            float(
-                training["gaussian_nll"](
-                    training["predict"](net, training["x"], samples=100), training["y"]
-                )
-            )
-            for net in (training["net"], stream["net"], training["start"])
-        ]
-    assert found[1] == pytest.approx(found[0], abs=0.25 * (found[2] - found[0]))
+        one, other, start = map(nll, (training["net"], stream["net"], training["start"]))
+    assert other == pytest.approx(one, abs=0.25 * (start - one))
 
 
 def test_what_else_the_page_trains(training):

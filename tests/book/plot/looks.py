@@ -150,11 +150,6 @@ def meshes(axes):
     return [one for one in axes.collections if isinstance(one, QuadMesh)]
 
 
-def entries(axes):
-    """What is written into cells."""
-    return [text.get_text() for text in axes.texts if text.get_color() in INKS]
-
-
 def place_of(artist):
     """Left, top, right and bottom of a heat map or a rectangle, in inches."""
     if isinstance(artist, QuadMesh):
