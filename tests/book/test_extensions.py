@@ -1,9 +1,11 @@
-"""What the book's own extensions of Sphinx make of a page: boxes, folds, buttons, tables."""
+"""What our extensions of Sphinx make of a page, and the built pages: links, words, heads."""
 
 import ast
 import re
 import subprocess
 import sys
+from functools import cache
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
@@ -14,6 +16,7 @@ from PIL import Image
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
+from book._ext.access import tie
 from book._ext.checked import CLAIMS, module
 from book._ext.folds import FoldCells, first_line, fold, shows
 from book._ext.house import COLUMN, LINE, stack_tables
@@ -21,7 +24,7 @@ from book._ext.reading import read
 from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import NOTEBOOKS, ROOT
-from tests.book.plot.looks import contrast
+from tests.book.looking import contrast
 from workshop.page.method_table import method_table
 from workshop.plot.style import DARK, PAGE
 
@@ -56,7 +59,7 @@ FAULTS = {
     "between": (opening(GOALS, "Words.", BEFORE, PREDICT, ANSWER), "nothing between them"),
 }
 REFERENCES = "\n\n:::{dropdown} References\nHansen 1990\n:::\n"
-PAGES = {
+SMALL = {
     "index": "# Book\n\n```{toctree}\n:glob:\n\nbook/*\nbook/*/*\n```\n",
     "book/guide": "# Guide\n\n(how-a-number-is-checked)=\n## How a number is checked\n",
     "book/pond/two-ponds": f"# A\n\n## B\n\n:::{{dropdown}} C\nD\n:::{REFERENCES}",
@@ -68,10 +71,10 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def small_book(tmp_path_factory):
     """A small book: how to open a page of it, and what was said while it was built."""
     source = tmp_path_factory.mktemp("book")
-    for name, text in PAGES.items():
+    for name, text in SMALL.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / f"{name}.md").write_text(text)
     (source / "tests/book/claims/pond").mkdir(parents=True)
@@ -89,8 +92,8 @@ def built(tmp_path_factory):
     return page, done.stderr.strip().splitlines()
 
 
-def test_an_opening_box_holds_goals_time_and_question(built):
-    box = built[0]("sound").aside
+def test_an_opening_box_holds_goals_time_and_question(small_book):
+    box = small_book[0]("sound").aside
     assert box["aria-label"] == "About this chapter"
     goals, predict = box.find_all("div", recursive=False)
     assert [
@@ -105,16 +108,17 @@ def test_an_opening_box_holds_goals_time_and_question(built):
     assert box.find(["h1", "h2", "h3"]) is None
 
 
-def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(built):
-    assert len(built[1]) == len(FAULTS)
+def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(small_book):
+    assert len(small_book[1]) == len(FAULTS)
     for name, (_, words) in FAULTS.items():
-        (said,) = (line for line in built[1] if f"{name}.md:3: " in line)
+        (said,) = (line for line in small_book[1] if f"{name}.md:3: " in line)
         assert words in said
 
 
-def test_a_page_with_claims_says_where_they_are_and_no_other_does(built):
+def test_a_page_with_claims_says_where_they_are_and_no_other_does(small_book):
     told, end, none = (
-        built[0](name).select_one("p.ensedu-checked") for name in ("two-ponds", "lake", "other")
+        small_book[0](name).select_one("p.ensedu-checked")
+        for name in ("two-ponds", "lake", "other")
     )
     assert told.get_text() == (
         "How each number is checked; what this page claims: tests/book/claims/pond/two_ponds.py"
@@ -334,3 +338,86 @@ def test_icon_survives_16_pixels():
     small = icon.resize((16, 16), Image.Resampling.BOX)
     assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
     assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing
+
+
+TITLE = "The Weights of Uncertainty"
+
+
+@cache
+def anchors(file):
+    """Return what links can name in a file, found without its tree."""
+    return {*re.findall(r'\bid="([^"]*)"', file.read_text(encoding="utf-8"))}
+
+
+def test_internal_links_resolve(built):
+    file, soup = built
+    broken = []
+    for link in soup.find_all("a", href=True):
+        address = urlsplit(link["href"])
+        if address.scheme or address.netloc:
+            continue
+        target = (file.parent / unquote(address.path)).resolve() if address.path else file
+        if not target.exists():
+            broken.append(link["href"])
+        elif address.fragment and target.suffix == ".html":
+            # A link that sets a slider names the figure, and after a colon the setting.
+            if unquote(address.fragment).partition(":")[0] not in anchors(target):
+                broken.append(link["href"])
+    assert not broken
+
+
+def told(element):
+    """The pictures that are told to a reader who hears the page: not a cut-out that repeats one.
+
+    Nor axes in a template, which a script takes out to draw on, and tells by its own words.
+    """
+    images = [image for image in element.find_all("img") if not image.find_parent("template")]
+    return [image for image in images if not image.find_parent(attrs={"aria-hidden": "true"})]
+
+
+def test_figures_have_a_number_a_caption_and_words(built):
+    article = built[1].find("article")
+    living = ", ".join(f".ensedu-{kind}" for kind in ("explorer", "trainer", "digit"))
+    for figure in article.select(f"figure:has({living})"):
+        caption = figure.find("figcaption")
+        assert re.match(r"Fig\. \d+(\.\d+)? ", caption.get_text(" ", strip=True)), figure["id"]
+        assert len(caption.get_text().split()) >= 7, f"a caption says what it means: {figure['id']}"
+        for image in told(figure):
+            assert len(image["alt"].split()) >= 8, f"alt text says what is seen: {figure['id']}"
+    assert all(image.get("alt", "").strip() for image in told(article))
+    assert not article.select(".cell_output img:not(figure img):not(.ensedu-still img)")
+
+
+def content(head, name):
+    found = head.find_all("meta", attrs={"property" if ":" in name else "name": name})
+    assert len(found) == 1, name
+    return found[0]["content"]
+
+
+def test_each_page_says_what_it_is(built):
+    file, page = built
+    soup = page.head
+    assert content(soup, "og:title") in soup.title.get_text()
+    assert content(soup, "og:description") == content(soup, "description")
+    assert not re.search(r"[<\\]", content(soup, "description"))
+    icons = soup.find_all("link", rel="icon")
+    assert len(icons) == 1
+    assert (file.parent / icons[0]["href"]).exists()
+    card = soup.find("meta", property="og:image")
+    assert card is None or card["content"].startswith("https://")
+
+
+def test_the_front_page_says_it_too(html):
+    file = html / "index.html"
+    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    assert content(soup, "og:title") == soup.title.get_text() == TITLE
+    assert (file.parent / soup.find("a")["href"]).exists()
+    assert (file.parent / soup.find("link", rel="icon")["href"]).exists()
+
+
+@pytest.mark.parametrize("marks", [",", ").", "?!", ")", ";"])
+def test_all_marks_after_a_formula_stay_with_it(marks):
+    m, n = (f'<span class="math">{letter}</span>' for letter in "mn")
+    page = BeautifulSoup(f"({m}{marks} or {n} so", "html.parser")
+    tie(page)
+    assert str(page) == f'(<span class="ensedu-tied">{m}{marks}</span> or {n} so'

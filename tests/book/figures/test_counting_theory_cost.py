@@ -9,8 +9,7 @@ from bs4 import BeautifulSoup
 from ensedu import counting
 from ensedu.contest.statistics import Pooled
 from ensedu.methods import METHODS, size_option
-from tests.book.figures.shown import check
-from tests.book.plot.looks import drawn, holds
+from tests.book.looking import check, drawn, holds
 from workshop import plot
 from workshop.figures import cheat_sheet
 from workshop.figures.cost import choosing

@@ -7,7 +7,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tests.book.page.states import arrays_of, explorer, small
+from tests.book.looking import arrays_of, explorer, small
 from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu.counting import Count
-from tests.book.page.states import draw, explorer
+from tests.book.looking import draw, explorer
 from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page import frames as frames_module

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.page.states import draw, small
+from tests.book.looking import draw, small
 from workshop.page.digit import START, DrawDigit
 from workshop.page.explore import explore
 from workshop.page.frames import FRAMES, embedded

@@ -10,7 +10,7 @@ import pytest
 from ensedu import counting
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
-from tests.book.page.states import SIX, arrays_of, small
+from tests.book.looking import SIX, arrays_of, small
 from workshop import plot
 from workshop.page.live import (
     live,

@@ -7,8 +7,8 @@ from matplotlib.colors import to_hex
 from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLES, size_option
-from tests.book.plot import looks
-from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
+from tests.book import looking as looks
+from tests.book.looking import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
 from tests.errors import check_error
 from workshop import plot
 from workshop.plot import Belief, bars, style
