@@ -152,9 +152,10 @@ def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_lo
 
 
 def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("TOY_PAUSE", "0.01")  # the first waits longest
+    monkeypatch.setattr(runner, "LONGEST", 0)
     waits = 0.01 * sum(range(1, 12))
     other = toy.experiment(cases=toy.experiment().cases[::-1], digits=6, summarize=None)
     table = read_table(compute_table(other, tmp_path, workers=3))
@@ -162,6 +163,9 @@ def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
     assert [row["i"] for row in table["rows"]] == [*range(11)][::-1]
     assert table["rows"][9]["value"] == 0.333333 and "summary" not in table
     assert table["settings"] == {"slope": 1 / 3}  # an argument is not rounded
+    said = capsys.readouterr().err  # what takes long is a warning, with its budget
+    assert "warning: toy took 0 minutes of one core, more than an hour on two cores" in said
+    assert "nothing at all" in said
 
 
 def test_a_worker_has_one_thread_and_others_keep_theirs(tmp_path, monkeypatch):
@@ -172,14 +176,6 @@ def test_a_worker_has_one_thread_and_others_keep_theirs(tmp_path, monkeypatch):
     assert read_table(compute_table(toy.experiment(cases=cases), tmp_path))["rows"][0]["value"] == 1
     assert os.environ["OMP_NUM_THREADS"] == "2" and "MKL_NUM_THREADS" not in os.environ
     assert machine.SETTINGS["MKL_NUM_THREADS"] == "1"
-
-
-def test_a_long_table_is_a_warning_with_its_budget(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(runner, "LONGEST", 0)
-    compute_table(toy.experiment(), tmp_path)
-    said = capsys.readouterr().err
-    assert "warning: toy took 0 minutes of one core, more than an hour on two cores" in said
-    assert "nothing at all" in said
 
 
 def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy):
@@ -269,27 +265,19 @@ def test_rows_of_another_run_are_refused(tmp_path, toy_log):
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_what_no_run_has_written_is_refused(tmp_path):
+    path = leave_ten_rows(tmp_path)
+    text, again = path.read_text(), path.read_text().splitlines()[1]
+    for line, words in (
         ('{"case": {"i": 1', 'is damaged: line 12 is \'{"case": {"i": 1\', which no run'),
         ("3", "is damaged: line 12 is '3', which no run has written; delete it"),
-        ('{"case": {"i": 1}}', "is damaged: line 12 is "),
-        (
-            '{"case": {"i": 12}, "results": {}, "seconds": 1}',
-            'holds the row of a case that toy does not have, {"i": 12}; delete it',
-        ),
-        ("twice", "is damaged: line 12 is "),
-    ],
-)
-def test_what_no_run_has_written_is_refused(tmp_path, line, words):
-    path = leave_ten_rows(tmp_path)
-    if line == "twice":
-        line = path.read_text().splitlines()[1]
-    with path.open("a") as opened:
-        opened.write(line + "\n")
-    with pytest.raises(ValueError, match=re.escape(words)):
-        compute_table(toy.experiment(), tmp_path)
+        ('{"case": {"i": 1}}', "is damaged: line 12 is "), (again, "is damaged: line 12 is "),
+        ('{"case": {"i": 12}, "results": {}, "seconds": 1}',
+         'holds the row of a case that toy does not have, {"i": 12}; delete it'),
+    ):  # fmt: skip
+        path.write_text(f"{text}{line}\n")
+        with pytest.raises(ValueError, match=re.escape(words)):
+            compute_table(toy.experiment(), tmp_path)
 
 
 @pytest.mark.bad_input
@@ -306,17 +294,14 @@ def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("results", "words"),
-    [
-        ({}, "TypeError: results must be a dict with an entry, got {}"),
-        (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
-        ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
-        ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
-        ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
-        ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
-    ],
-)
+@pytest.mark.parametrize(("results", "words"), [
+    ({}, "TypeError: results must be a dict with an entry, got {}"),
+    (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
+    ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
+    ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
+    ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
+    ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
+])  # fmt: skip
 def test_a_result_that_json_cannot_hold_is_refused(results, words):
     found = run_case(lambda i: results, {"i": 5}, {})
     assert words in found.error and found.results == {}
@@ -359,15 +344,11 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["start"], "NAME must be one of 'starts'"),
-        (["start", "--list"], "NAME must be one of 'starts'"),
-        (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
-        (["starts", "--workers", "two"], "invalid int value: 'two'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["start", "--list"], "NAME must be one of 'starts'"),
+    (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
+    (["starts", "--workers", "two"], "invalid int value: 'two'"),
+])  # fmt: skip
 def test_the_command_refuses_what_it_does_not_know(arguments, words, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
@@ -401,41 +382,26 @@ def test_here_leaves_those_out(capsys):
     assert names == [name for name in experiments.EXPERIMENTS if name not in experiments.NEEDS]
 
 
-def local():
-    def inside(i, name, slope):
-        return {"value": 1.0}
-
-    return inside
-
-
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("changes", "kind", "words"),
-    [
-        (
-            {"cases": [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]},
-            ValueError,
-            "cases must differ, got {'name': 'a', 'i': 1} as cases[0] and cases[1]",
-        ),
-        ({"cases": []}, ValueError, "cases must be a list of dicts, at least one, got none"),
-        ({"cases": {"i": 1}}, TypeError, "cases must be a list of dicts, got {'i': 1} (dict)"),
-        ({"cases": [3]}, TypeError, "cases[0] must be a dict, got 3 (int)"),
-        ({"cases": [{"i": 1}]}, TypeError, "(i, name, slope): missing a required argument: 'name'"),
-        ({"cases": [{"i": {3}}]}, TypeError, "cases[0]['i'] must be a string, a number"),
-        ({"cases": [{"i": 1e999}]}, ValueError, "cases[0]['i'] must be a finite number, got inf"),
-        ({"cases": [{3: 1}]}, TypeError, "cases[0] must have strings as keys, got 3 (int)"),
-        ({"settings": {"slope": 1, "i": 2}}, ValueError, "other keys than settings, got ['i']"),
-        ({"settings": {"slope": 1, "tilt": 2}}, TypeError, "run(i, name, slope): got an unexpec"),
-        ({"settings": [1]}, TypeError, "settings must be a dict, got [1] (list)"),
-        ({"run": local()}, TypeError, "run must be a function of a module, so that another"),
-        ({"run": 3}, TypeError, "run must be a function of a module"),
-        ({"summarize": 3}, TypeError, "summarize must be a function or None, got 3 (int)"),
-        ({"digits": 0}, ValueError, "digits must be a positive integer, got 0"),
-        ({"name": "a/b/c"}, ValueError, "name must be lower-case letters, digits, _ and hyphens"),
-        ({"name": 3}, TypeError, "name must be a string, got 3 (int)"),
-        ({"budget": " "}, ValueError, "budget must have words, got ' '"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "kind", "words"), [
+    ({"cases": [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]}, ValueError,
+     "cases must differ, got {'name': 'a', 'i': 1} as cases[0] and cases[1]"),
+    ({"cases": []}, ValueError, "cases must be a list of dicts, at least one, got none"),
+    ({"cases": {"i": 1}}, TypeError, "cases must be a list of dicts, got {'i': 1} (dict)"),
+    ({"cases": [3]}, TypeError, "cases[0] must be a dict, got 3 (int)"),
+    ({"cases": [{"i": 1}]}, TypeError, "(i, name, slope): missing a required argument: 'name'"),
+    ({"cases": [{"i": {3}}]}, TypeError, "cases[0]['i'] must be a string, a number"),
+    ({"cases": [{"i": 1e999}]}, ValueError, "cases[0]['i'] must be a finite number, got inf"),
+    ({"settings": {"slope": 1, "i": 2}}, ValueError, "other keys than settings, got ['i']"),
+    ({"settings": {"slope": 1, "tilt": 2}}, TypeError, "run(i, name, slope): got an unexpec"),
+    ({"settings": [1]}, TypeError, "settings must be a dict, got [1] (list)"),
+    ({"run": lambda i, name, slope: {}}, TypeError, "run must be a function of a module, so that"),
+    ({"run": 3}, TypeError, "run must be a function of a module"),
+    ({"summarize": 3}, TypeError, "summarize must be a function or None, got 3 (int)"),
+    ({"digits": 0}, ValueError, "digits must be a positive integer, got 0"),
+    ({"name": "a/b/c"}, ValueError, "name must be lower-case letters, digits, _ and hyphens"),
+    ({"budget": " "}, ValueError, "budget must have words, got ' '"),
+])  # fmt: skip
 def test_what_is_no_experiment_is_refused(changes, kind, words):
     with pytest.raises(kind, match=re.escape(words)):
         toy.experiment(**changes)
