@@ -156,6 +156,7 @@ const setLight = (next) => {
   ask();
 };
 
+const nameOf = (state) => (DATA.sizes ? sizesOf(state).join("-") : DATA.name);
 const makeControls = () => {
   // A slider over whole numbers; with `curve` its small numbers have more room.
   const slider = (key, label, most, curve) => {
@@ -186,6 +187,7 @@ const makeControls = () => {
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
+  const loop = button("Save the loop", "A picture that moves: the way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
@@ -218,7 +220,8 @@ const makeControls = () => {
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     again.hidden = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
-    const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
+    const name = nameOf(current);
+    loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
@@ -233,7 +236,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, lead, letters, zoom, fits, rest, show };
+  return { element, head, lead, letters, zoom, loop, fits, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -280,6 +283,7 @@ const map = makeMap({
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
+stage.under.prepend(controls.loop);
 stage.under.after(guess.element);
 root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {

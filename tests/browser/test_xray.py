@@ -1,6 +1,8 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from torch import nn
@@ -157,6 +159,48 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             assert once + (int(own) * int(M) if M else 0) == total
         page.locator('button.bar[data-method="last_layer"]').click()
         assert words(page, ".zone.right span") == "51 × 4"
+
+
+#: The areas that are seen whole in an SVG at a moment, but for what is computed: each place once.
+AREAS = """(moment) => {
+  const svg = document.querySelector("svg");
+  svg.pauseAnimations();
+  svg.setCurrentTime(moment);
+  const seen = new Map();
+  for (const group of svg.querySelectorAll("g[class]:not(.dashed, .inner)")) {
+    if (getComputedStyle(group).opacity < 1) continue;
+    const { e, f } = group.getCTM();
+    const path = svg.querySelector(group.lastChild.getAttribute("href"));
+    for (const part of path.getAttribute("d").split("M").slice(1)) {
+      const [x, y, w, h] = part.match(/-?[\\d.]+/g).map(Number);
+      seen.set([e + x, f + y, w, h].join(), w * h);
+    }
+  }
+  const words = [...svg.querySelectorAll("g:has(> text)")]
+    .filter((one) => getComputedStyle(one).opacity == 1);
+  return [[...seen.values()], words.map((one) => one.textContent).join()];
+}"""
+
+
+def test_the_way_is_saved_as_a_picture_that_moves(opened):
+    """At each stop its areas are what is stored; the file needs no script and no other file."""
+    picture = xray("1-50-50-1", curves=CURVES)
+    with opened(picture) as page:
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the loop").click()
+        assert saved.value.suggested_filename == "1-50-50-1.svg"
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
+        assert re.findall('https?://[^"]*|<script|<image', text) == ["http://www.w3.org/2000/svg"]
+        page.set_content(text)
+        unit = None
+        for stop, method in enumerate(STOPS):
+            areas, said = page.evaluate(AREAS, 2.8 * stop + 0.001)
+            unit = unit or max(areas) / 50**2
+            assert sum(areas) / unit == pytest.approx(picture.counts[method].total, rel=0.01)
+            assert f"{picture.counts[method].total:,} parameters" in said
+        between, words = page.evaluate(AREAS, 2.4)
+        assert len(between) > 8 and not words  # four matrices on their way
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
