@@ -320,6 +320,15 @@ stage.measure();
 state = told(location.hash);
 draw(performance.now());
 
+// What a page around this one shows of it elsewhere. Out of sight a browser draws nothing by itself.
+const copied = () => {
+  draw(performance.now() + WAY);
+  const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
+  const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
+  const shown = [...root.querySelectorAll("canvas")].find((canvas) => canvas.checkVisibility());
+  const words = `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${times(total / one)} of one ${isWhole(state) ? "network" : "such layer"}.`;
+  return { words: state.view === "map" ? map.words() : words, image: shown?.toDataURL() };
+};
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.to !== "xray") return;
@@ -328,5 +337,8 @@ addEventListener("message", ({ source, data }) => {
     repaint();
   }
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.copy) tellAround({ copy: copied() });
 });
-new ResizeObserver(() => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) })).observe(root);
+const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+new ResizeObserver(tellHeight).observe(root);
+tellHeight();

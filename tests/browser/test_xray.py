@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from torch import nn
 
-from ensedu import xray
+from ensedu import counting, xray
 from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
@@ -299,9 +299,15 @@ def book_page(browser, tmp_path, monkeypatch):
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
     css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
-    script = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
-    body = f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}"
-    small.write(tmp_path / "empty.html", "A chapter", body, css, script)
+    scripts = [
+        (BOOK / "workshop" / "page" / file).read_text(encoding="utf-8")
+        for file in ("explore.js", "xray.js")
+    ]
+    body = (
+        "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
+        f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}<p>{link}</p>"
+    )
+    small.write(tmp_path / "empty.html", "A chapter", body, css, *scripts)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
         yield open_one
 
@@ -322,7 +328,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     inside.locator(".gauge strong", has_text="332").wait_for()
     assert inside.locator(".bars-section").is_hidden()
     page.evaluate("() => scrollTo(0, 100)")
-    page.get_by_role("link", name="eight").evaluate("(link) => link.click()")
+    page.get_by_role("link", name="eight").first.evaluate("(link) => link.click()")
     assert settled("layer 1") == [0, 0]
     assert page.evaluate("() => scrollY") == 100
     assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
@@ -340,6 +346,20 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     inside.get_by_role("button", name="Show all of the X-ray").click()
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
     assert inside.get_by_role("spinbutton", name="Width").is_visible()
+
+
+def test_a_link_far_from_it_shows_a_small_copy(book_page):
+    """The page stays where it is."""
+    page = book_page()
+    link = page.get_by_role("link", name="eight").last
+    link.scroll_into_view_if_needed()
+    before = page.evaluate("() => scrollY")
+    link.click()
+    copy = page.locator(".ensedu-dock")
+    said = f"rank-1 BNN, M = 8: {counting.layer(4, 6, 'rank1', 8).total} parameters"
+    copy.locator("summary", has_text=said).wait_for()
+    assert page.evaluate("() => scrollY") == before
+    assert copy.locator("img").evaluate("(image) => image.decode().then(() => image.width)") > 100
 
 
 def test_on_paper_a_figure_is_a_table(book_page):
