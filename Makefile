@@ -61,13 +61,13 @@ test-firefox: book ## Train, click and move sliders in Firefox, which must be in
 	$(PYTEST) tests/firefox
 
 test: $(READY) ## Run the unit tests and every notebook, strictly
-	$(PYTEST) $(SHARED) --nbval $(UNIT) book
+	$(PYTEST) $(SHARED) -m "not weekly" --nbval $(UNIT) book
 
 test-typed: $(READY) ## Run the unit tests with the shapes in annotations checked
 	$(PYTEST) $(SHARED) $(TYPED) --hypothesis-profile=few $(UNIT)
 
-test-long: $(READY) ## Run the property tests with 1,000 examples each
-	$(PYTEST) -n $(WORKERS) -m "hypothesis" --hypothesis-profile=long $(UNIT)
+test-long: $(READY) ## Run the property tests with 1,000 examples each, and what takes longest
+	$(PYTEST) -n $(WORKERS) -m "hypothesis or weekly" --hypothesis-profile=long $(UNIT)
 
 mutants: $(READY) ## Break the modules that changed since BASE, or FILES; list what no test notices
 	$(PY) scripts/mutants.py $(FILES) $(if $(BASE),--base $(BASE))

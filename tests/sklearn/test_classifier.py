@@ -121,7 +121,10 @@ def test_one_class_is_always_right():
 
 
 @pytest.mark.bad_input  # it makes estimators of no right type, which may not be refused before fit
-@pytest.mark.parametrize("settings", [{}, {"method": "batch_ensemble", "calibration": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, pytest.param({"method": "batch_ensemble", "calibration": 2}, marks=pytest.mark.weekly)],
+)
 def test_scikit_learn_accepts_it(settings):
     fast = {"ensemble_size": 2, "hidden": (5,), "epochs": 5, "lr": 0.1, "patience": 4}
     check_estimator(EnsembleClassifier(**fast, **settings), on_skip=None)

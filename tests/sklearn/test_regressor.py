@@ -93,7 +93,10 @@ def test_equal_targets_are_predicted():
 
 
 @pytest.mark.bad_input  # it makes estimators of no right type, which may not be refused before fit
-@pytest.mark.parametrize("settings", [{}, {"method": "mc_dropout", "calibration": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, pytest.param({"method": "mc_dropout", "calibration": 2}, marks=pytest.mark.weekly)],
+)
 def test_scikit_learn_accepts_it(settings):
     fast = {"ensemble_size": 2, "hidden": (5,), "epochs": 5, "lr": 0.1, "patience": 4}
     check_estimator(EnsembleRegressor(**fast, **settings), on_skip=None)

@@ -180,6 +180,13 @@ def first_of_a_kind():
     return {*first.values(), *(name for name in layers if name.endswith("memory_saving"))}
 
 
+# To compile takes seconds: what differs from the first of its kind in an option waits for a week.
+SHARED_OUT = [
+    name if name in first_of_a_kind() else pytest.param(name, marks=pytest.mark.weekly)
+    for name in sorted(TRACED)
+]
+
+
 # What is refused, and by what: words of the error, and what to do instead. The page shows it.
 LIMITS = {
     ("noise drawn from a `torch.Generator` in the compiled function", "torch.compile"): (
@@ -298,7 +305,7 @@ def test_cases_hold_every_layer_and_every_method():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", sorted(TRACED))
+@pytest.mark.parametrize("name", SHARED_OUT)
 def test_compiled_whole_with_a_graph_a_form(name):
     """Each form for any batch, and then no graph more."""
     torch.manual_seed(0)
@@ -314,7 +321,9 @@ def test_compiled_whole_with_a_graph_a_form(name):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("method", ["batch_ensemble", "last_layer"])
+@pytest.mark.parametrize(
+    "method", ["batch_ensemble", pytest.param("last_layer", marks=pytest.mark.weekly)]
+)
 def test_an_ensemble_trains_and_predicts_compiled_on_batches_of_many_sizes(method):
     """Statistics move as without a compiler; each member has masks of its own, but for a body."""
     torch.manual_seed(0)
@@ -340,6 +349,7 @@ def test_an_ensemble_trains_and_predicts_compiled_on_batches_of_many_sizes(metho
 
 @jit
 @pytest.mark.compiled
+@pytest.mark.weekly
 def test_compiled_to_machine_code():
     case = CASES["BatchEnsembleLinear, memory_saving"]
     net = case.make().double()
@@ -385,7 +395,7 @@ def exported(net, case, **options):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", sorted(TRACED))
+@pytest.mark.parametrize("name", SHARED_OUT)
 def test_exported_for_any_batch(name):
     torch.manual_seed(0)
     case = CASES[name]
@@ -557,6 +567,7 @@ ATTEMPTS = dict(
 
 
 @pytest.mark.compiled
+@pytest.mark.weekly
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
 @pytest.mark.parametrize("what", [what for what, where in LIMITS if where != "torch.onnx"])
 def test_limits_hold(what):

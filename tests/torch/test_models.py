@@ -16,6 +16,7 @@ from tests.torch.whole.models import FAST, Entry
 
 
 @pytest.mark.large
+@pytest.mark.weekly
 @torch.no_grad()
 @pytest.mark.parametrize("build", [models.resnet50, lambda: models.wide_resnet(28, 1)])
 def test_members_of_a_network_of_published_size_are_what_they_are_alone(build):
