@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ensedu.counting import Count
 from workshop import plot
 from workshop.page.explore import explore
 from workshop.page.live import live, trainer_state
@@ -12,7 +11,8 @@ SIX = tuple(trainer_state.STARTS)
 
 
 def draw(width, ensemble_size=1):
-    return plot.parameter_bars({"a": Count(width, ensemble_size)})
+    words = {"xlabel": "x", "ylabel": "y", "ylim": (0, 1000)}
+    return plot.growth_curves([1, 2], {"single": [width, 100 * ensemble_size]}, **words)
 
 
 def explorer(**options):

@@ -2,14 +2,10 @@
 
 import numpy as np
 
-from ensedu import counting
-from ensedu.methods import METHODS, size_option
 from workshop import plot
 from workshop.plot import Belief
-from workshop.plot.inside import SHAPES
 
 X = np.linspace(-2.0, 3.0, 11)
-COUNTS = {name: counting.mlp([3, 47, 53, 2], name, **size_option(name, 5)) for name in METHODS}
 
 
 def array(*shape, unit=1.0):
@@ -36,25 +32,13 @@ def pooled(interval=(0.3, 0.6, 0.9), sources=(0.1, 1.1), word="worse by little",
 
 
 def forest(rows=None, **options):
-    return plot.forest({"a": pooled()} if rows is None else rows, **{"xlabel": "x"} | options)
+    given = {"xlabel": "x", "xlim": (-2.2, 2.5)} | options
+    return plot.forest({"a": pooled()} if rows is None else rows, **given)
 
 
-def functions(beliefs=None, x=X, **options):
-    beliefs = {"a": Belief("rank1", X)} if beliefs is None else beliefs
+def functions(beliefs, x=X, **options):
     return plot.functions(x, beliefs, **{"ylim": (-4, 9)} | options)
 
 
-def parts(M=2, m=3, n=5, methods=SHAPES):
-    sizes = {"M": M, "m": m, "n": n}
-    return {
-        method: {
-            name: np.abs(array(*(sizes[letter] for letter in shape))) + i / 7 + j / 70
-            for i, (name, shape) in enumerate(SHAPES[method].items())
-        }
-        for j, method in enumerate(methods)
-    }
-
-
-def inside(arrays=None, **counts):
-    arrays = parts() if arrays is None else arrays
-    return plot.inside(arrays, {key: COUNTS[key] for key in arrays} | counts)
+def belief(method, members=None):
+    return Belief(method, X, np.full(11, 0.25), members)

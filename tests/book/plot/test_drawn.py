@@ -4,43 +4,30 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from ensedu import counting
-from ensedu.counting import Count
-from ensedu.methods import METHODS, ROLES, size_option
+from ensedu.methods import METHODS
 from tests.book.plot import looks
 from tests.book.plot.given import (
-    COUNTS,
     X,
     array,
+    belief,
     curves,
     distribution,
     forest,
     functions,
-    inside,
-    parts,
     pooled,
-)  # fmt: skip
-from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
+)
+from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, meshes, words
 from workshop import plot
-from workshop.plot import Belief, bars, style
+from workshop.plot import Belief, style
 from workshop.plot.colored_cells import INKS
-from workshop.plot.inside import SHAPES
 from workshop.plot.panels import POINTED
-from workshop.plot.style import LOOKS, MUTED, PAGE, PALETTE, SHARED
+from workshop.plot.style import INK, LOOKS, MUTED, PAGE, PALETTE, SHARED
 
 M, m, n = 2, 3, 5
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}
 TRUTH, MEMBERS = np.cos(X), np.sin(X) + 0.1 * np.arange(3)[:, None]
 MATRICES, W = array(M, m, n), array(m, n)
 STD = 0.75 * np.abs(W)
-PARTS = parts(M, m, n)
-BATCH, RANK1 = PARTS["batch_ensemble"], PARTS["rank1"]
-COMPUTED = [
-    *(BATCH["weight"] * np.outer(r, s) for r, s in zip(BATCH["r"], BATCH["s"], strict=True)),
-    *(RANK1["weight"] * np.outer(r, s)
-      for r, s in zip(RANK1["r_mean"], RANK1["s_mean"], strict=True)),
-    *PARTS["mean_field"]["samples"],
-]  # fmt: skip
 NLL = {
     "a larger network": (-0.03, -0.011, 0.02), "deep_ensemble": (-0.09, -0.063, -0.03),
     "rank1": (0.01, 0.017, 0.05),
@@ -54,21 +41,12 @@ ROWS = {
 BAND = Belief("rank1", MEMBERS.mean(0), np.full(11, 0.25), MEMBERS)
 MISSED = np.where(np.abs(TRUTH - BAND.mean) <= 0.5, np.nan, TRUTH)
 CASES = {
-    "totals of counts, and their ratios": (
-        lambda: plot.parameter_bars(COUNTS), [],
-        {f"{c.total:,} · {c.total / COUNTS['single'].total:.2f} ×" for c in COUNTS.values()}
-        | {"multiples of the single network", "2,738 weights", "2,738 shared"},
-    ),
-    "counts without the single network, one of them empty": (
-        lambda: plot.parameter_bars({"mine": Count(6), "empty": Count()}), [],
-        {"multiples of mine", "0 · 0.00 ×"},
-    ),
     "curves": (
         lambda: curves((1, 2, 8), TOTALS, (0, 300)), TOTALS.values(), {"mine", "single network"},
     ),
     "curves as multiples": (
-        lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log=True, log_x=True),
-        [[0.5, 2, 3], [1, 1, 1]], {"0.5×", "1×", "2×", "1", "2", "8"},
+        lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log_x=True),
+        [[0.5, 2, 3], [1, 1, 1]], {"1×", "2×", "1", "2", "8"},
     ),
     "a distribution": (
         distribution, [W, STD, *MATRICES, np.sign(W) * (MATRICES[1] - W) / STD],
@@ -81,33 +59,19 @@ CASES = {
         {"NLL", "here 97.2", "−0.011", "+0.017", "deep ensemble", "unclear"},
     ),
     "a function": (
-        lambda: functions({"a": BAND}, truth=TRUTH, data=(X, X / 2), shaded=(0.5, 1.0)),
+        lambda: functions({"a": BAND}, truth=TRUTH, data=(X, X / 2), thin="members"),
         [*MEMBERS, BAND.mean, BAND.mean + 0.5, BAND.mean - 0.5, TRUTH, MISSED, X / 2],
-        {"a", "mean ± 2σ", "true curve", "data", "no data"},
-    ),
-    "members alone": (
-        lambda: functions({"a": Belief("rank1", members=MEMBERS)}, thin="each"), MEMBERS, {"each"}
+        {"a", "members", "mean ± 2σ", "true curve", "data"},
     ),
     "functions together": (
-        lambda: functions({k: Belief(k, X) for k in ("single", "rank1")}, together=True),
+        lambda: functions({k: belief(k) for k in ("single", "rank1")}, together=True),
         [X], {"single network", "rank-1 BNN"},
-    ),
-    "words in a panel": (
-        lambda: functions({"a": BAND}, data=(X, X), named={"data": (2, -1, 1.5, 0.5)}),
-        [[2, -1, 1.5, 0.5]], {"data", "mean ± 2σ"},
-    ),
-    "inside": (
-        lambda: inside(PARTS), [
-            *COMPUTED, *PARTS["single"].values(), *PARTS["deep_ensemble"]["weight"],
-            *RANK1["r_mean"], *RANK1["s_std"], *RANK1["bias"],
-        ], {f"{COUNTS[k].total:,}" for k in SHAPES} | {"shared", "member 2", "draw 2", "biases"},
     ),
     "the key": (plot.key, [], {"computed", "never stored", *plot.LABELS.values()}),
 }  # fmt: skip
 
 
 LONG = "one network of as many parameters as four others have together, trained as long as they"
-DEEP = {name: counting.mlp([1, *[1000] * 9, 1], name, **size_option(name, 64)) for name in METHODS}
 DEVICES = [1, 2, 4, 16, 64, 256, 1024, 4096]
 
 
@@ -120,7 +84,7 @@ def beliefs(names, members, scale=1.0, **options):
         )
         for i, name in enumerate(names)
     }  # fmt: skip
-    about = {"truth": scale * np.cos(X), "data": (X, scale * X), "shaded": (0.5, 1.0)}
+    about = {"truth": scale * np.cos(X), "data": (X, scale * X)}
     return functions(found, ylim=(-4 * scale, 9 * scale), **about | options)
 
 
@@ -134,8 +98,6 @@ def shared_panels():
 
 
 EXTREMES = {
-    "bars": lambda: plot.parameter_bars(DEEP),
-    "small bars": lambda: plot.parameter_bars({"single": Count(10**60), LONG: Count(1, 2, 3, 5)}),
     "many curves": lambda: curves((1, 2), {f"curve {i}": [1, i] for i in range(24)}, (0, 24)),
     "curves, long words": lambda: curves((1, 2), {LONG: [1, 2]}, (0, 3), xlabel=LONG, ylabel=LONG),
     "many ticks": lambda: curves(DEVICES, {"rank1": range(8)}, (0, 8), log_x=True),
@@ -150,10 +112,7 @@ EXTREMES = {
     ),
     "functions": lambda: beliefs([*METHODS], 3, 3e6),
     "four together": lambda: beliefs([*METHODS][:4], 64, together=True),
-    "bundles": lambda: beliefs([f"member {i}" for i in range(4)], 13, columns=(4, 2), thin=LONG),
-    "a smallest layer": lambda: inside(parts(1, 1, 1)),
-    "a largest layer": lambda: inside(parts(8, 8, 8), single=Count(10**60)),
-    "a flat layer": lambda: inside(parts(3, 1, 5, ["single"]), single=Count()),
+    "bundles": lambda: beliefs([f"member {i}" for i in range(4)], 13, thin=LONG),
     "panels": shared_panels,
 }
 
@@ -177,44 +136,16 @@ def test_a_figure_shows_what_it_is_given_and_says_what_follows(case):
     assert said <= {*words(figure)}, words(figure)
 
 
-def pieces(figure):
-    """Begin, length and role of the pieces of each bar, from top to bottom, lines included."""
-    found = {}
-    for one in figure.axes[0].patches:
-        line = one.get_linewidth() / 72
-        if one.get_height() + line == pytest.approx(bars.BAR):
-            row = found.setdefault(round(one.get_y() + one.get_height() / 2, 3), [])
-            row.append((one.get_x() - line / 2, one.get_width() + line, one.get_gid()))
-    return [list(zip(*row, strict=True)) for row in found.values()]
-
-
-@pytest.mark.parametrize("look", LIGHT)
-def test_a_bar_is_as_long_as_its_total_and_its_pieces_as_their_roles(look):
-    figure = drawn(lambda: plot.parameter_bars(COUNTS), look)
-    box, high = figure.axes[1].get_position(), figure.axes[1].get_xlim()[1]
-    begin, unit = box.x0 * look.width, box.width * look.width / high
-    one = COUNTS["single"].total
-    assert high == pytest.approx(max(count.total for count in COUNTS.values()) / one)
-    for (starts, lengths, roles), count in zip(pieces(figure), COUNTS.values(), strict=True):
-        end = starts[-1] + lengths[-1]
-        assert (starts[0], end) == pytest.approx((begin, begin + unit * count.total / one))
-        assert roles == tuple(role for role in ROLES if getattr(count, role))
-        shares = [getattr(count, role) / count.total for role in roles]
-        np.testing.assert_allclose(np.array(lengths) / sum(lengths), shares, atol=1e-9)
-        assert np.diff(starts) - lengths[:-1] == pytest.approx(0.03)  # the page between two pieces
-
-
 def test_names_stand_in_the_order_of_the_ends_and_have_the_look_of_a_method():
     totals = {name: [1, end] for name, end in zip(METHODS, (3, 4, 9, 1, 3.1, 2, 7), strict=True)}
     totals["mine"] = [1, 8]
-    (axes,) = drawn(lambda: curves(totals=totals, ylim=(0, 9), colors={"mine": "rank1"})).axes
+    (axes,) = drawn(lambda: curves(totals=totals, ylim=(0, 9))).axes
     ends = [total for _, total in totals.values()]
     heights = [text.get_position()[1] for text in axes.texts]
     np.testing.assert_array_equal(np.argsort(heights), np.argsort(ends))
     for line, text, name in zip(axes.lines, axes.texts, totals, strict=True):
-        own = "rank1" if name == "mine" else name
-        assert line.get_color() == text.get_color() == PALETTE[own]
-        assert line.get_marker() == plot.MARKERS[own]
+        assert line.get_color() == text.get_color() == PALETTE.get(name, INK)
+        assert line.get_marker() == plot.MARKERS.get(name, ".")
 
 
 def test_effects_are_full_where_they_are_resolved_and_their_axis_holds_zero():
@@ -272,32 +203,7 @@ def test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number():
     }  # fmt: skip
     assert [text.get_text() for text in axes.texts] == ["2"]
     one = {"rank1": pooled((0.0, 0.1, 0.2), [0.1])}
-    for ends, cut in (((-4, 4), True), (None, False)):  # others with these ends have arrowheads
-        said = words(drawn(lambda ends=ends: forest(one, xlim=ends)))
-        assert ("further out" in said) == cut and "this data set" in said
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_computed(look):
-    (axes,) = drawn(lambda: inside(PARTS), look).axes
-    patches = [one for one in axes.patches if one.get_gid() is None and one.get_facecolor()[3] == 0]
-    framed = {place_of(one): to_hex(one.get_edgecolor()) for one in patches if one.get_linewidth()}
-    faint, gray = {values.tobytes() for values in COMPUTED}, set()
-    for mesh in meshes(axes):
-        values = np.ascontiguousarray(mesh.get_array()).tobytes()
-        assert (mesh.get_alpha() is None) == (place_of(mesh) in framed) == (values not in faint)
-        if framed.get(place_of(mesh)) == SHARED:
-            gray.add(values)
-    shared = [PARTS[key]["weight"] for key in ("single", "batch_ensemble", "rank1")]
-    assert gray == {one.tobytes() for one in (*shared, PARTS["mean_field"]["weight_mean"])}
-    # Hatched are standard deviations, and the margins of draws.
-    hatched = [bool(one.get_linewidth()) for one in patches if one.get_hatch()]
-    assert (hatched.count(True), hatched.count(False)) == (2 * M + 2, M)
-    signed = [one for one in meshes(axes) if one.get_cmap().name != "tint"]
-    assert {one.get_cmap().name for one in signed} == {"dark heat" if look.dark else "heat"}
-    assert len({one.get_clim() for one in signed}) == 2  # weights, and r and s
-    ends = np.array([place_of(one) for one in meshes(axes)])
-    assert ends[:, 0].min() >= 0.1 and ends[:, 2].max() <= look.width - 0.1
+    assert {"further out", "this data set"} <= {*words(drawn(lambda: forest(one)))}
 
 
 @pytest.mark.parametrize("look", LOOKS)
