@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 
+from ensedu.torch.models import lenet5
 from workshop import measured
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import images_out
@@ -74,22 +75,28 @@ def test_a_short_run_on_a_real_photograph(monkeypatch):
 
 
 def test_without_spread_all_estimators_are_the_plain_net_and_draws_repeat():
-    nets = []
-    for name in ("wide", "single"):
-        torch.manual_seed(0)
-        nets.append(cnn.network(name))
-    (net, plain), x = nets, cnn.split_digits(0)[1][0][:7]
+    torch.manual_seed(0)
+    net, plain, x = cnn.network("wide"), lenet5(), cnn.split_digits(0)[1][0][:7]
     own = cnn.probabilities(net, x, 2)
     assert not np.allclose(own, cnn.probabilities(net, x, 2, "weights"))
     np.testing.assert_array_equal(own, cnn.probabilities(net, x, 5)[:2])
-    for part in cnn.layers(net).values():
-        assert part.estimator == "local"
-        part.weight_rho.data.fill_(-math.inf)
-        part.bias_rho.data.fill_(-math.inf)
+    with torch.no_grad():
+        for part in cnn.layers(net).values():
+            assert part.estimator == "local"
+            part.weight_rho.fill_(-math.inf)
+            part.bias_rho.fill_(-math.inf)
+        for own, other in zip(plain.parameters(), means_of(net), strict=True):
+            own.copy_(other)
     wanted = plain(x).softmax(-1).detach()
     for estimator in (None, "weights"):
         found = cnn.probabilities(net, x, 1, estimator)[0]
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+
+
+def means_of(net):
+    """Return the means of a Bayesian network, in the order of a plain one's parameters."""
+    for part in cnn.layers(net).values():
+        yield from (part.weight_mean, part.bias_mean)
 
 
 def test_the_doubted_tenth_holds_its_part_of_the_error():

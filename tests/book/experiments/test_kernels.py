@@ -59,18 +59,6 @@ def test_what_joins_members_is_the_square_of_the_mean(mean):
         np.testing.assert_allclose(cross, mean**2 * same, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("power", [-0.5, -1.0])
-def test_slopes_of_known_draws(power):
-    rng, widths = np.random.default_rng(0), [64, 256, 512, 1024]
-    draws = rng.standard_normal((4, 5000)) * np.array(widths)[:, None] ** power
-    found = embedded.spread(0.7 + draws, 0.7, widths, rng, 300)
-    assert found["low"] < power < found["high"] < found["low"] + 0.08
-    assert found["slope"] == pytest.approx(power, abs=0.03)
-    draws[0] *= 100  # of the narrow ones the slope has nothing
-    again = embedded.spread(0.7 + draws, 0.7, widths, np.random.default_rng(1), 10)
-    assert again["slope"] == pytest.approx(found["slope"], abs=1e-12)
-
-
 def test_a_pull_at_one_member_is_the_step_of_one_network():
     """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
     x, y = embedded.curve()
