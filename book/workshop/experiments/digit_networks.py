@@ -26,8 +26,8 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments import mc_dropout as dropout
 from workshop.page.digit.drawings import LETTERS, jittered, seen
 from workshop.page.digit.stored_networks import (

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 
 from ensedu.data import bandit
 from ensedu.torch import MeanFieldLinear, mlp
-from ensedu.torch.train.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import elbo, softmax_cross_entropy
 from workshop.experiments import bandit as bandits
 from workshop.experiments import batch_ensemble_training as batch
 from workshop.experiments import (
