@@ -46,7 +46,6 @@ book: $(READY) ## Build the book into _build/html
 	@$(PY) scripts/execute.py $(BUILD)
 	@$(VENV)/bin/jupyter-book build . -n -W --keep-going -q >$(BUILD)/book.log 2>&1 \
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
-	@echo "$$(head -n 1 $(BUILD)/sentences.txt): see $(BUILD)/sentences.txt"
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
 pdf: book ## Print the book into _build/book.pdf, and the cheat sheet beside it

@@ -33,7 +33,7 @@ from ensedu.common import training
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch import losses
-from workshop import measured, plot
+from workshop import measured
 from workshop.page import explore, live, method_table
 from workshop.page.live import toys
 
@@ -45,7 +45,7 @@ INTERFACE = (
     "truth", "sample", "split", "at_random", "validation", "original", "standardized",
 )  # fmt: skip
 MODULES = (
-    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, plot, explore,
+    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore,
     method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
     training,
 )  # fmt: skip
@@ -212,15 +212,6 @@ IN_MODULE = {
         "test": np.array([3, 4]), "train": np.array([0, 1, 2]), "y": np.ones((B, 1)),
     },
     "method_table": {"rows": {"single": {"k": 1}}},
-    "plot": {
-        "beliefs": {"a": plot.Belief("rank1", np.ones(4), np.ones(4), np.ones((M, 4)))},
-        "counts": {"single": counting.linear(m, n)}, "factor_range": 2.0, "figure": Figure(),
-        "height": 1.0, "parts": {"single": {"weight": np.ones((m, n)), "bias": np.ones(n)}},
-        "r": np.ones((M, m)), "s": np.ones((M, n)), "std_range": 2.0, "top": 1.0,
-        "totals": {"single": [1.0, 2.0]}, "value_range": 1.0, "weight": np.ones((m, n)),
-        "weights": np.ones((M, m, n)), "xlabel": "x", "xlim": (-3.0, 3.0), "ylabel": "y",
-        "ylim": (0.5, 2.0),
-    },
     "uncertainty": {
         "differences": np.ones(B), "high": np.ones((B, 2)), "inside": np.ones(B),
         "labels": np.zeros(B, int), "level": 0.6, "logits": np.ones((M, B, 2)),
@@ -249,14 +240,6 @@ OTHERS = {
     "numpy.gaussian_nll": {"targets": np.ones((B, 1))},
     "numpy.reduce": {"grad": np.ones((M, B, 2))},
     "numpy.softmax_cross_entropy": {"targets": np.ones(B, int)},
-    "plot.Belief": {"mean": np.ones(4), "std": np.ones(4)},
-    "plot.effects": {"columns": {"NLL": {"single": (1.0, 2.0, 3.0)}}},
-    "plot.PooledEffect": {"interval": (1.0, 2.0, 3.0), "sources": [1.0, 3.0], "word": "worse"},
-    "plot.forest": {"effects": {"single": plot.PooledEffect((1.0, 2.0, 3.0), [1.0, 3.0], "worse")}},
-    "plot.functions": {"x": np.arange(4.0), "data": (np.ones(3), np.ones(3))},
-    "plot.panels": {"count": 2},
-    "plot.distribution": {"draws": np.ones((M, m, n))},
-    "plot.growth_curves": {"x": [1.0, 2.0]},
     "toys.points": {"name": "gap"},
     # No distributions, float64 and one step: no value makes the loss overflow.
     "torch.fit": {
@@ -320,8 +303,8 @@ FITTED = {
 #: No call of a reader's: classes that are Matplotlib's and Torch's own but for a word, what others
 #: return, and what looks at its argument when it is entered.
 LEFT_OUT = {
-    "plot.Figure", "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
-    "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.Elbo", "plot.rendering",
+    "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
+    "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.Elbo",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
     "uncertainty.Interval", "uncertainty.Reliability", "uncertainty.VarianceParts",
@@ -351,8 +334,6 @@ TAKES = {
     "None": "ensemble_size samples",
     "True": "k",
     "list": "input_shape",
-    "memory": "shaded xlim ylim",
-    "bytearray": "shaded xlim ylim",
     "word": "alt body caption checkpoint corner device folder key label layer name reference "
     "rescale source thin word xlabel ylabel",
 }  # fmt: skip

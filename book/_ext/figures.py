@@ -23,7 +23,6 @@ import workshop.page.explore
 from workshop.page import digit, live, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
-from workshop.page.said import too_much
 
 LOG = logging.getLogger(__name__)
 SCRIPT, XRAY = "explore.js", "xray.js"
@@ -59,7 +58,6 @@ AROUND = {
     ),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
-SENTENCES = "sentences.txt"
 
 
 def drawn(app):
@@ -167,31 +165,6 @@ def load_apps(app, pagename, templatename, context, doctree):
             app.add_css_file(file)
 
 
-def list_sentences(app, exception):
-    """List beside the site which figures say more than one thing at a time."""
-    if exception is not None or app.builder.format != "html":
-        return
-    found, several = [], 0
-    for page in sorted(Path(app.outdir).rglob("*.html")):
-        text = page.read_text(encoding="utf-8")
-        if EXPLORER not in text:
-            continue
-        soup = BeautifulSoup(text, "html.parser")
-        for root in soup.select(".ensedu-explorer:has(> script)"):
-            several += 1
-            sentences = json.loads(root.script.string)["alts"]
-            long = [sentence for sentence in sentences if too_much(sentence)]
-            if long:
-                worst = max(long, key=len)
-                place = page.relative_to(app.outdir), root.get("data-name", "")
-                where = "#".join(map(str, place))
-                found.append(f"{where}: {too_much(worst)}: {worst}")
-    number = f"{len(found)} of {several} figures"
-    head = f"{number} say more than one thing at a time"
-    file = Path(app.outdir).parent / SENTENCES
-    file.write_text("\n".join([head, *found, ""]), encoding="utf-8")
-
-
 def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
@@ -225,5 +198,4 @@ def setup(app):
     app.connect("doctree-resolved", check_links)
     app.connect("html-page-context", load_apps)
     app.connect("build-finished", copy_frames)
-    app.connect("build-finished", list_sentences)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

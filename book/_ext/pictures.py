@@ -17,8 +17,8 @@ from PIL import Image
 
 from ensedu import numpy as en
 from workshop.plot import PALETTE, house_style, png
-from workshop.plot.inside import InsidePen
-from workshop.plot.style import HEAT, INK, MUTED, canvas
+from workshop.plot.colored_cells import draw_frame, draw_heat
+from workshop.plot.style import HEAT, INK, MUTED, SHARED, canvas
 
 ICON, CARD = "icon.png", "card.png"
 SUBTITLE = "What exactly is inside an ensemble of neural networks?"
@@ -50,15 +50,35 @@ def card(title):
         axes.text(0.3, 0.55, title, size=23, weight="bold", **line)
         axes.text(0.3, 0.96, SUBTITLE, size=11.5, **line)
         axes.plot([0.3, 5.7], [1.27, 1.27], color=MUTED, lw=0.6, alpha=0.6)
-        below = figure.add_axes((0.2 / 6, 0, 1, 1))  # the drawing has a margin
-        below.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
-        below.axis("off")
-        pen = InsidePen(below, 0.2, {"batch_ensemble": layer.params})
-        pen.row("batch_ensemble", layer.params, 1.66)
+        draw_layer(axes, layer.params)
     drawing = Image.open(io.BytesIO(png(figure)))
     page = Image.new("RGBA", drawing.size, "white")
     page.alpha_composite(drawing)
     return page.convert("RGB")
+
+
+def draw_layer(axes, params):
+    """Draw W, and of each member r and s around their product, and a bias."""
+    own, square, top = PALETTE["batch_ensemble"], (0.2, 0.2), 1.92
+    most = max(np.abs(params[name]).max() for name in ("weight", "bias"))
+
+    def stored(values, x, y, edge=own, limit=most, lw=2.0):
+        draw_heat(axes, values, (x, y), square, limit)
+        draw_frame(axes, values, (x, y), square, edgecolor=edge, lw=lw)
+
+    stored(params["weight"], 0.3, top, SHARED)
+    for i in range(len(params["r"])):
+        r, s, bias = (params[name][i, None] for name in ("r", "s", "bias"))
+        x = 1.76 + 1.48 * i
+        made = params["weight"] * r.T * s
+        draw_heat(axes, made, (x, top), square, most, alpha=0.38)
+        stored(r.T, x - 0.26, top, limit=1)
+        stored(s, x, top - 0.26, limit=1)
+        stored(bias, x, top + 0.66, lw=0.9)
+    words = {"weight": "bold", "style": "italic", "ha": "center"}
+    axes.text(0.38, top - 0.07, "W", color=MUTED, **words)
+    axes.text(1.6, top + 0.76, "r", color=own, **words)
+    axes.text(2.65, top - 0.12, "s", color=own, **words)
 
 
 def draw(app, exception):

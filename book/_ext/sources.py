@@ -14,7 +14,7 @@ from pathlib import Path
 
 from docutils import nodes
 
-from workshop.experiments import LOCATIONS
+from workshop.experiments import location
 from workshop.page.frames import SITE
 from workshop.page.sources import Code
 
@@ -36,7 +36,8 @@ def computed(tables):
     """Return a line for each experiment, with the tables that it computes."""
     found = {}
     for name in tables:
-        found.setdefault(LOCATIONS.get(name, name), []).append(name)
+        place = name if name in OTHERS else location(name)
+        found.setdefault(place, []).append(name)
     return "".join(map(line, found.values()))
 
 
@@ -48,7 +49,7 @@ def line(names):
     if first in OTHERS:
         by, command = "a script", OTHERS[first]
     else:
-        module, _, name = LOCATIONS[first].partition(".")
+        module, name = location(first)
         experiment = Code(f"workshop.experiments.{module}", name)
         by = experiment.link("this experiment")
         command = f"make results NAME={'…' if more else first}"

@@ -15,7 +15,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
 from ensedu import torch as et
-from ensedu.counting import Count
 from tests.book.conftest import read
 from workshop import plot
 from workshop.experiments import running_example
@@ -288,7 +287,8 @@ SIX = tuple(trainer_state.STARTS)
 
 
 def draw(width, ensemble_size=1):
-    return plot.parameter_bars({"a": Count(width, ensemble_size)})
+    words = {"xlabel": "x", "ylabel": "y", "ylim": (0, 1000)}
+    return plot.growth_curves([1, 2], {"single": [width, 100 * ensemble_size]}, **words)
 
 
 def explorer(**options):

@@ -10,7 +10,7 @@ from scripts.browsing import PHONE, open_context, visit
 from scripts.check_site import accessible
 from tests.browser.test_live_engine import by_layer
 from workshop import measured
-from workshop.experiments import dropout
+from workshop.experiments import mc_dropout as dropout
 from workshop.experiments.digit_networks import TRIES
 from workshop.page.digit import EXAMPLES, SCRIPT, script
 from workshop.page.digit.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen

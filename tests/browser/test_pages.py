@@ -157,12 +157,6 @@ def test_numbers_code_and_tables_below_figures_lead_somewhere(page, server):
     assert page.locator(":target").bounding_box()["y"] < DESK["height"]
 
 
-def test_the_sentence_under_a_figure_says_one_thing(site):
-    """The build lists those that say more."""
-    listed = (site.parent / "sentences.txt").read_text(encoding="utf-8")
-    assert listed.startswith("0 of "), listed
-
-
 def test_a_stacked_table_is_a_table_to_a_screen_reader(open_page, server):
     page = open_page(viewport=SMALL)
     visit(page, server + COUNTS)

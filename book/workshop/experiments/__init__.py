@@ -15,7 +15,7 @@ from ensedu.common import checks
 if TYPE_CHECKING:
     from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "NEEDS", "missing_package"]
+__all__ = ["EXPERIMENTS", "NAMES", "NEEDS", "location", "missing_package"]
 
 #: The tasks of the contest whose tables are there.
 CONTEST = (
@@ -23,60 +23,38 @@ CONTEST = (
     "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves",
     "credit", "digits", "mnist", "lenet",
 )  # fmt: skip
-#: The table's name, and where its experiment stands: a module here, and the name in it.
-LOCATIONS = {
-    "starts": "starts.EXPERIMENT",
-    "running-example-tuning": "running_example.TUNING",
-    "running-example": "running_example.EXPERIMENT",
-    "running-example-curves": "running_example.CURVES",
-    "mc-dropout": "dropout.EXPERIMENT",
-    "mc-dropout-curve": "dropout.CURVE",
-    "table-one": "table_one.EXPERIMENT",
-    "one-run": "one_run.EXPERIMENT",
-    "one-run-curves": "one_run.CURVES",
-    "variance-head": "variance_head.EXPERIMENT",
-    "batch-ensemble-training-tuning": "training_batch_ensemble.TUNING",
-    "batch-ensemble-training": "training_batch_ensemble.EXPERIMENT",
-    "lifelong-tuning": "lifelong.TUNING",
-    "lifelong": "lifelong.EXPERIMENT",
-    "disentangling-tuning": "disentangling.TUNING",
-    "disentangling": "disentangling.EXPERIMENT",
-    "bandit-tuning": "bandits.TUNING",
-    "bandit": "bandits.EXPERIMENT",
-    "rank1-training-tuning": "training_rank1.TUNING",
-    "rank1-training": "training_rank1.EXPERIMENT",
-    "rank1-gradients": "training_rank1.GRADIENTS",
-    "rank1-noise": "training_rank1.NOISE",
-    "pruning-tuning": "pruning.TUNING",
-    "pruning": "pruning.EXPERIMENT",
-    "nuts": "nuts.EXPERIMENT",
-    "nuts-distances": "nuts_distances.EXPERIMENT",
-    "bayes": "bayes.EXPERIMENT",
-    "bayes-noise": "bayes.NOISE",
-    "bayesian-cnn": "bayesian_cnn.EXPERIMENT",
-    "bayesian-cnn-images": "bayesian_cnn.IMAGES",
-    "images-out": "images_out.EXPERIMENT",
-    "gradient-flow": "gradient_flow.EXPERIMENT",
-    "kernel-width": "embedded.EXPERIMENT",
-    "output-width": "embedded.OUTPUTS",
-    "embedded-training": "embedded.TRAINING",
-    "embedded-spread": "embedded.SPREAD",
-    "perturbed-network": "perturbed.NETWORK",
-    "perturbed": "perturbed.EXPERIMENT",
-    "width-tuning": "width.TUNING",
-    "width": "width.EXPERIMENT",
-    "digit-networks": "digit_networks.NETWORKS",
-    "digit-splits": "digit_networks.EXPERIMENT",
-    "false-words": "false_words.EXPERIMENT",
-    "one-table": "one_table.EXPERIMENT",
-    "homes": "homes.EXPERIMENT",
-    "contest/concrete-predictions": "contest.PREDICTIONS",
-} | {f"contest/{task}": "contest.TABLES" for task in CONTEST}
+#: All tables: a module's, or one that it makes besides, which its last word names there.
+NAMES = (
+    "starts", "running-example-tuning", "running-example", "running-example-curves", "mc-dropout",
+    "mc-dropout-curve", "table-one", "one-run", "one-run-curves",
+    "batch-ensemble-training-tuning", "batch-ensemble-training", "lifelong-tuning", "lifelong",
+    "disentangling-tuning", "disentangling", "bandit-tuning", "bandit", "rank1-training-tuning",
+    "rank1-training", "rank1-training-noise", "pruning-tuning", "pruning", "nuts",
+    "nuts-distances", "bayes", "bayes-noise", "bayesian-cnn", "bayesian-cnn-images", "images-out",
+    "gradient-flow", "embedded-training", "embedded-spread", "perturbed-network", "perturbed",
+    "width-tuning", "width", "digit-networks", "digit-networks-splits", "false-words", "one-table",
+    "homes", "contest/concrete-predictions", *(f"contest/{task}" for task in CONTEST),
+)  # fmt: skip
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
 NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
-    name: "laplace" for name in LOCATIONS if name.startswith("contest/")
+    name: "laplace" for name in NAMES if name.startswith("contest/")
 }
+
+
+def location(name: str) -> tuple[str, str]:
+    """Return where an experiment stands: a module here, and its name in it.
+
+    That of ``bayes`` is ``bayes.EXPERIMENT``, and that of ``bayes-noise`` is ``bayes.NOISE``.
+    """
+    checks.one_of("name", name, NAMES)
+    if name.startswith("contest/"):
+        return "contest", "PREDICTIONS" if name.endswith("-predictions") else "TABLES"
+    module = name.replace("-", "_")
+    if find_spec(f"{__name__}.{module}"):
+        return module, "EXPERIMENT"
+    module, _, own = module.rpartition("_")
+    return module, own.upper()
 
 
 class Experiments(Mapping[str, "Experiment"]):
@@ -84,18 +62,18 @@ class Experiments(Mapping[str, "Experiment"]):
 
     def __getitem__(self, name: str) -> "Experiment":
         """Return one; raises ``TypeError`` or ``ValueError`` for a name that is none."""
-        module, _, own = LOCATIONS[checks.one_of("name", name, LOCATIONS)].partition(".")
-        found = getattr(import_module(f"workshop.experiments.{module}"), own)
+        module, own = location(name)
+        found = getattr(import_module(f"{__name__}.{module}"), own)
         return found[name] if isinstance(found, Mapping) else found
 
     def __contains__(self, name: object) -> bool:
-        return name in LOCATIONS
+        return name in NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(LOCATIONS)
+        return iter(NAMES)
 
     def __len__(self) -> int:
-        return len(LOCATIONS)
+        return len(NAMES)
 
 
 EXPERIMENTS = Experiments()

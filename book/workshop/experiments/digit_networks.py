@@ -1,12 +1,11 @@
-"""Small networks that look at drawn digits, and what they say to letters and to scribbles.
+"""Small networks that look at drawn digits, and how sure they are of letters.
 
-`run` makes a row of the table ``digit-splits``: a method, 64-32-10 with four members or four draws
-of its weights, trained on 1,200 of scikit-learn's digits. It has four settings, two rates and two
-values of what is its own, and takes the one with the least NLL on the 297 digits of the split that
-are there to choose on. Its arrays are rounded to float16 before anything is scored, since that is
-what the page holds. It is scored on 300 other digits, on digits that were drawn as on the page, and
-on what is no digit: capital letters, and scribbles. A network is *sure* where it gives one class
-more than 90 %; it is fooled where it is sure of what is no digit.
+`run` makes a row of the table ``digit-networks-splits``: a method, 64-32-10 with four members or
+four draws of its weights, trained on 1,200 of scikit-learn's digits. It has four settings, two
+rates and two values of what is its own, and takes the one with the least NLL on the 297 digits of
+the split that are there to choose on. Its arrays are rounded to float16 before anything is scored,
+since that is what the page holds. It is scored on 300 other digits, and on capital letters. A
+network is *sure* where it gives one class more than 90 %.
 
 `run_network` makes the table ``digit-networks``: the networks of the first split, for the page.
 """
@@ -29,9 +28,8 @@ from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
-from workshop.experiments import dropout
-from workshop.experiments.shared.comparisons import compare_with_reference
-from workshop.page.digit.drawings import DIGITS, LETTERS, jittered, scribble, seen
+from workshop.experiments import mc_dropout as dropout
+from workshop.page.digit.drawings import LETTERS, jittered, seen
 from workshop.page.digit.stored_networks import (
     MEMBERS,
     SIZES,
@@ -43,19 +41,7 @@ from workshop.page.digit.stored_networks import (
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "EXPERIMENT",
-    "NETWORKS",
-    "TRIES",
-    "arrays_of",
-    "drawings_of_kind",
-    "run",
-    "run_network",
-    "trained",
-]
-
-KINDS = ("test", "drawn", "letters", "scribbles")
-#: Drawings of one kind.
+#: Drawn letters.
 NUMBER = 360
 
 Setting = dict[str, Any]
@@ -116,35 +102,21 @@ def arrays_of(net: nn.Module) -> Arrays:
 
 
 @functools.cache
-def drawings_of_kind(kind: str, split: int, number: int) -> tuple[Float[Array, "B 64"], Any]:
-    """Return drawings of a kind as networks see them, and which digits they are, if they are."""
-    checks.one_of("kind", kind, KINDS[1:])
-    rng = np.random.default_rng([split, KINDS.index(kind)])
-    if kind == "scribbles":
-        return np.stack([seen(scribble(rng)) for _ in range(number)]), None
-    glyphs = DIGITS if kind == "drawn" else LETTERS
-    names = [name for name in glyphs for _ in range(number // len(glyphs))]
-    x = np.stack([seen(jittered(glyphs[name], rng)) for name in names])
-    return x, np.array([int(name) for name in names]) if kind == "drawn" else None
+def drawn_letters(split: int, number: int) -> Float[Array, "B 64"]:
+    """Return capital letters as networks see them."""
+    rng = np.random.default_rng([split, 2])
+    names = [name for name in LETTERS for _ in range(number // len(LETTERS))]
+    return np.stack([seen(jittered(LETTERS[name], rng)) for name in names])
 
 
 def scores(found: Float[Array, "D M B 10"], labels: Any = None) -> dict[str, float]:
-    """Return means over draws and examples: bits of doubt, how often sure, and right if known."""
+    """Return how often an average is sure, and the NLL if labels are known: means over draws."""
     every = []
     for members in found:
-        parts = uncertainty.entropy_parts(members)
-        averaged = uncertainty.averaged(members)
-        one = {
-            "sure": (averaged.max(axis=1) > SURE).mean(),
-            "expected": parts.expected.mean() / np.log(2),
-            "mutual_information": parts.mutual_information.mean() / np.log(2),
-        }
+        one = {"sure": (uncertainty.averaged(members).max(axis=1) > SURE).mean()}
         if labels is not None:
             each = uncertainty.categorical_nll(members, labels)
-            one |= {
-                "accuracy": uncertainty.accuracy(averaged, labels),
-                "nll": uncertainty.mixture_nll(each).mean(),
-            }
+            one["nll"] = uncertainty.mixture_nll(each).mean()
         every.append(one)
     return {name: float(np.mean([one[name] for one in every])) for name in every[0]}
 
@@ -168,12 +140,11 @@ def run(method: str, split: int, train: int, epochs: int, number: int) -> dict[s
     """Return the scores of a method on one split, with the setting that it chose."""
     chosen, nll, arrays = best_setting(method, split, train, epochs)
     p = TRIES[method][chosen].get("p", 0.0)
-    _, _, test = dropout.split_digits(train, split)
-    found = {}
-    for kind in KINDS:
-        x, labels = test if kind == "test" else drawings_of_kind(kind, split, number)
-        found[kind] = scores(probabilities(method, arrays, x, split, p), labels)
-    return {"validation": nll, "chosen": chosen, **found}
+    _, _, (x, labels) = dropout.split_digits(train, split)
+    test = scores(probabilities(method, arrays, x, split, p), labels)
+    x = drawn_letters(split, number)
+    letters = scores(probabilities(method, arrays, x, split, p))
+    return {"validation": nll, "chosen": chosen, "test": test, "letters": letters}
 
 
 def run_network(method: str, split: int, train: int, epochs: int) -> dict[str, Any]:
@@ -187,56 +158,35 @@ def run_network(method: str, split: int, train: int, epochs: int) -> dict[str, A
 
 
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return means over splits, and how methods differ from one network.
-
-    ``means`` has, for each method and kind, the mean of each score, and the lowest and highest of
-    `sure`; ``compared`` is corrected over all its comparisons.
-    """
-    means = {}
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = [row for row in rows if row["method"] == method]
-        means[method] = {
-            kind: {name: float(np.mean([row[kind][name] for row in own])) for name in own[0][kind]}
-            | {"range": [float(end(row[kind]["sure"] for row in own)) for end in (min, max)]}
-            for kind in KINDS
+    """Return for each method how often it is sure of digits and of letters, means over splits."""
+    return {
+        method: {
+            kind: float(np.mean([row[kind]["sure"] for row in rows if row["method"] == method]))
+            for kind in ("test", "letters")
         }
-    flat = [
-        {
-            "contestant": row["method"], "split": row["split"],
-            "nll": row["test"]["nll"], "accuracy": row["test"]["accuracy"],
-            "letters": row["letters"]["sure"], "scribbles": row["scribbles"]["sure"],
-        }
-        for row in rows
-    ]  # fmt: skip
-    differences = compare_with_reference(
-        flat, reference="single", scores=["nll", "accuracy", "letters", "scribbles"],
-        train=EXPERIMENT.settings["train"], test=dropout.TEST, higher=["accuracy"],
-    )  # fmt: skip
-    return {"means": means, "compared": differences}
+        for method in dict.fromkeys(row["method"] for row in rows)
+    }
 
 
 _BUDGET = (
     "60 epochs of AdamW, batches of 32, four settings a method, chosen on each split on 297 digits "
     "that nobody trains or is tested on"
 )
-NETWORKS = Experiment(
+EXPERIMENT = Experiment(
     name="digit-networks",
     about="64-32-10 of each method, trained on the first split of the digits: arrays in float16 "
-    "(little-endian, row by row, base64); p, the rate of dropout; accuracy and nll, nats an "
-    "example, of four members or draws on 300 test digits; expected entropy and mutual "
-    "information in bits; sure, the share with more than 90 % on one class",
+    "(little-endian, row by row, base64); p, the rate of dropout; nll, nats an example, of four "
+    "members or draws on 300 test digits; sure, the share with more than 90 % on one class",
     budget=_BUDGET,
     cases=[{"method": method} for method in TRIES],
     run=run_network,
     settings={"split": 0, "train": 1200, "epochs": 60},
 )
-EXPERIMENT = Experiment(
-    name="digit-splits",
-    about="64-32-10 of each method: scores as in digit-networks on test digits, digits drawn by "
-    "hand and jittered, capital letters and scribbles; validation, the nll of each setting on the "
-    "digits to choose on; the summary has means over splits, and compares with one network by the "
-    "corrected resampled t-test, with Holm's correction over all comparisons; of letters and "
-    "scribbles it compares the share of which a network is sure",
+SPLITS = Experiment(
+    name="digit-networks-splits",
+    about="64-32-10 of each method: scores as in digit-networks on test digits, and on drawn "
+    "capital letters; validation, the nll of each setting on the digits to choose on; the summary "
+    "has the shares of which a network is sure, means over splits",
     budget=_BUDGET + "; 10 splits",
     cases=[{"method": method, "split": split} for method in TRIES for split in range(10)],
     run=run,

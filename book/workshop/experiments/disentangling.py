@@ -27,17 +27,6 @@ from workshop import measured
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "EXPERIMENT",
-    "PLACES",
-    "TUNING",
-    "run",
-    "summary_cell",
-    "summary_contrast",
-    "trained",
-    "tune",
-]
-
 #: Members are 1-50-50-2: a mean and a raw variance.
 WIDTHS = (1, 50, 50, 2)
 #: Examples of a training set, and standard deviations of their noise.

@@ -14,8 +14,6 @@ from ensedu.data import gap
 from ensedu.theory.conjugate import posterior
 from workshop.plot.moving import steps
 
-__all__ = ["CENTERS", "CHOICES", "GRID", "Exact", "bumps", "every_point", "exact", "line", "points"]
-
 #: Where a curve is drawn; two of these x are -2.5, among the points, and 0.25, in the gap.
 GRID = np.linspace(-4.6, 4.6, 185)
 MOST = 256

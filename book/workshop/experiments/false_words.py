@@ -25,8 +25,6 @@ from ensedu.uncertainty import holm
 from workshop.experiments.contest import reading
 from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENT", "FOUND", "TESTS", "run"]
-
 #: How rivals differ from one network: in truth by nothing, but for the last.
 LUCK = ("coin", "median 0", "mean 0", "shifted")
 #: How far the shifted are, in standard deviations, and at how many units a difference is cut.

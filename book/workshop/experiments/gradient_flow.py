@@ -15,28 +15,6 @@ from ensedu.theory.ntk import EmbeddedEnsemble, Modulation, embedded, flow, tang
 from workshop.plot.moving import steps
 from workshop.running.experiment import Experiment
 
-__all__ = [
-    "ALL",
-    "ANGLES",
-    "AT",
-    "EXPERIMENT",
-    "GRID",
-    "LR",
-    "ONES",
-    "TARGETS",
-    "TIMES",
-    "WIDTHS",
-    "X",
-    "circle",
-    "foreseen",
-    "kernel",
-    "network",
-    "trails",
-    "train",
-    "trained",
-    "watched",
-]
-
 
 def circle(degrees: Float[Array, " B"]) -> Float[Array, "B 2"]:
     """Return inputs at these angles."""

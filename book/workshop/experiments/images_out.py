@@ -29,8 +29,6 @@ from ensedu.torch.base import seeded
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = ["EXPERIMENT", "METHODS", "TEST", "Crop", "crops", "network", "run", "summarize"]
-
 #: Photographs by name: the package that has them, and where.
 FILES = {
     "astronaut": ("skimage", "data/astronaut.png"),

@@ -27,20 +27,9 @@ from ensedu.torch import fit, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments.shared.comparisons import compare_with_reference
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "CONTESTANTS",
-    "EXPERIMENT",
-    "TUNING",
-    "Lifelong",
-    "learn_task",
-    "network",
-    "run",
-    "tasks",
-    "tune",
-]
 
 TASKS, TEST = 5, 453
 BODY = (64, 64, 64)
@@ -196,13 +185,9 @@ def tune(contestant: str, lr: float, split: int, epochs: int, batch_size: int) -
 
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
-    """Return the number of each contestant's best learning rate, the first of a tie."""
-    found = {}
-    for name in CONTESTANTS:
-        own = [row for row in rows if row["contestant"] == name]
-        means = [np.mean([row["accuracy"] for row in own if row["lr"] == lr]) for lr in RATES]
-        found[name] = int(np.argmax(np.round(means, 12)))
-    return found
+    """Return the number of each contestant's best learning rate."""
+    rates = dict.fromkeys(CONTESTANTS, RATES)
+    return best_tries(rows, rates, score="accuracy", higher=True)
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -35,23 +35,6 @@ from ensedu.priors import Normal
 from workshop.experiments import running_example as example
 from workshop.running.experiment import Experiment
 
-__all__ = [
-    "COARSE",
-    "EXPERIMENT",
-    "MODEL",
-    "PLACES",
-    "PRIOR",
-    "SIZES",
-    "coarse_grid",
-    "curve",
-    "grid",
-    "inputs_by_place",
-    "log_joint",
-    "posterior",
-    "run",
-    "wasserstein",
-]
-
 SIZES = (1, 20, 1)
 PRIOR = Normal(0.0, 2.0)
 WIDTH = SIZES[1]
@@ -156,7 +139,6 @@ def run(data_seed: int, chains: int, warmup: int, draws: int, accept: float) -> 
     """Return what the posterior of one draw of data says of f(x), and whether chains agree."""
     found, health = posterior(data_seed, chains=chains, warmup=warmup, draws=draws, accept=accept)
     f = curve(found, grid())  # (chains, draws, B)
-    one, other = (half.reshape(-1, f.shape[-1])[:, ::COARSE] for half in np.array_split(f, 2))
     means = f.reshape(-1, f.shape[-1])
     x, truth, y = example.new_points(data_seed, int(example.SETTINGS["points"]))
     few = found.reshape(-1, NUMBER)[:: max(1, len(means) // 200)]
@@ -164,7 +146,6 @@ def run(data_seed: int, chains: int, warmup: int, draws: int, accept: float) -> 
     return {
         **health,
         **agreement(f),
-        "between_chains": means_by_place(wasserstein(one, other)),
         "scores": {
             place: example.score(scores[:, rows], truth[rows], y[rows])
             for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True)
@@ -205,13 +186,6 @@ def wasserstein(one: Float[Array, "S B"], other: Float[Array, "T B"]) -> Float[A
     return np.diff(levels) @ np.abs(apart) / (S * T)
 
 
-def means_by_place(values: Float[Array, " B"]) -> dict[str, float]:
-    """Return the means of a value at each coarse x over each place."""
-    return {
-        name: float(values[rows].mean()) for name, rows in inputs_by_place(coarse_grid()).items()
-    }
-
-
 def _modules() -> tuple[Any, Any]:
     """Import JAX, in float64 and on one thread, and NumPyro."""
     os.environ.setdefault(
@@ -228,33 +202,16 @@ def _modules() -> tuple[Any, Any]:
     return jax, numpyro
 
 
-def summarize(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the worst of all draws of data."""
-    return {
-        "r_hat": max(row["r_hat"] for row in rows),
-        "effective_draws": min(row["effective_draws"] for row in rows),
-        "divergences": sum(row["divergences"] for row in rows),
-        **{
-            f"between_chains_{place}": float(
-                np.mean([row["between_chains"][place] for row in rows])
-            )
-            for place in PLACES
-        },
-    }
-
-
 EXPERIMENT = Experiment(
     name="nuts",
     about="the posterior of f(x), 1-20-1 with tanh, on the running example's data: mean and std on "
     "its grid, and 50 quantiles (at ½/50, 1½/50, …) at every fourth x; r_hat, the greatest split "
     "R-hat of f(x), effective_draws, the least of all x, divergences after warm-up, steps, mean "
-    "gradients a draw; between_chains, Wasserstein-1 distance of two chains' draws of f from the "
-    "other two's, the mean over x; scores as in running-example",
+    "gradients a draw; scores as in running-example",
     budget="4 chains of NUTS, float64, 2,000 draws each after 1,000 of warm-up, no thinning, "
     "trees of depth 10 at most; the prior fixed before, lengths and acceptance on data of other "
     "seeds",
     cases=[{"data_seed": data_seed} for data_seed in range(10)],
     run=run,
     settings=SETTINGS,
-    summarize=summarize,
 )

@@ -23,7 +23,7 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.priors import Normal
-from ensedu.torch import MeanFieldLinear, fit, mlp, predict
+from ensedu.torch import fit, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 from workshop import measured
@@ -31,8 +31,6 @@ from workshop.experiments import nuts
 from workshop.experiments.running_example import nll
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = ["CONTESTANTS", "EXPERIMENT", "beliefs", "distances", "run", "trained"]
 
 #: Members of a deep ensemble and of a rank-1 BNN.
 MEMBERS = {"deep_ensemble": 5, "rank1": 4}
@@ -67,8 +65,8 @@ CONTESTANTS = {
 class Factorized(nn.Module):
     """Independent normals over all parameters of `nuts.curve`, (starts, D): mean and softplus(ρ).
 
-    Each start is ``mlp(nuts.SIZES, "mean_field", …)``, see `network`, which `fit` would train a
-    start after the other: a step is so small that its time is Python's.
+    Each start is ``mlp(nuts.SIZES, "mean_field", …)``, which `fit` would train a start after the
+    other: a step is so small that its time is Python's.
     """
 
     def __init__(self, starts: int, posterior_std: float = 0.01) -> None:
@@ -90,22 +88,6 @@ class Factorized(nn.Module):
         constant = len(x) * math.log(gap.noise * math.sqrt(2 * math.pi))
         expected = 0.5 * errors.square().mean(1).sum(1) + constant
         return normal_kl(self.mean, self.rho, nuts.PRIOR).sum(1) + expected
-
-    def network(self, start: int) -> nn.Module:
-        """Return one start as a network of `ensedu.torch.mlp`, (B, 1) -> (1, B, 1)."""
-        net = mlp(
-            nuts.SIZES, "mean_field", activation="tanh", parametrization="ntk", prior=nuts.PRIOR,
-            dtype=torch.float64,
-        )  # fmt: skip
-        layers = [layer for layer in net if isinstance(layer, MeanFieldLinear)]
-        names = [(layer, kind) for layer in layers for kind in ("weight", "bias")]
-        with torch.no_grad():
-            for part in ("mean", "rho"):
-                values = getattr(self, part)[start].split([nuts.WIDTH] * 3 + [1])
-                for (layer, kind), value in zip(names, values, strict=True):
-                    parameter = getattr(layer, f"{kind}_{part}")
-                    parameter.copy_(value.view_as(parameter))
-        return net
 
 
 def trained(
@@ -214,18 +196,7 @@ def run(
         for place, scores in distances(f, dict(reference)).items():
             for name, value in scores.items():
                 found[place][name].append(value)
-    return {**found, "free_energy": free_energies(contestant, nets, data_seed, passes)}
-
-
-def free_energies(
-    contestant: str, nets: list[nn.Module], data_seed: int, passes: int
-) -> list[float]:
-    """Return the negative ELBO of each start, in nats, of the model's own posterior alone."""
-    if contestant != "mean_field":
-        return []
-    with seeded(1), torch.no_grad():
-        stack: Any = nets[0]
-        return stack.free_energies(*_data(data_seed), samples=4 * passes).tolist()
+    return found
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -248,8 +219,8 @@ EXPERIMENT = Experiment(
     about="how far f(x) of each contestant is from the table nuts on the same data, each a list "
     "over starts, the mean over every fourth x of the grid: mean_difference, distance of the "
     "means, in units of y; std_ratio, its standard deviation over that of NUTS; wasserstein, "
-    "Wasserstein-1 distance of the distributions of f(x); free_energy, the negative ELBO in nats, "
-    "of the model that is the same; the summary holds means over data with 95 % intervals",
+    "Wasserstein-1 distance of the distributions of f(x); the summary holds means over data with "
+    "95 % intervals",
     budget="5 draws of data x 5 starts, 3,000 full-batch steps of Adam each at falling rates, "
     "alike for all; settings of the running example, no tuning",
     cases=[

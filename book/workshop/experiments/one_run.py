@@ -41,19 +41,6 @@ from workshop.experiments.shared.recorder import Recorder
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "CURVES",
-    "EXPERIMENT",
-    "KEPT",
-    "NAMES",
-    "SCHEDULES",
-    "curves",
-    "drawn",
-    "rate",
-    "run",
-    "summarize",
-]
-
 #: How many checkpoints are averaged, and how often the rate falls.
 KEPT = 5
 #: What a rate falls from, times the constant one.
@@ -169,8 +156,8 @@ def scores_of(parts: Split, outputs: Float[Array, "K M B 2"]) -> dict[str, float
     for i in range(outputs.shape[1]):
         forecast = parts.original(*uncertainty.gaussian_heads(outputs[:, i]))
         scores = table_one.scores_of(*forecast, parts.y[parts.test])
-        each.append([scores["rmse"], scores["nll"], scores.get("apart", 0.0)])
-    return dict(zip(("rmse", "nll", "apart"), np.mean(each, axis=0).tolist(), strict=True))
+        each.append([scores["rmse"], scores["nll"]])
+    return dict(zip(("rmse", "nll"), np.mean(each, axis=0).tolist(), strict=True))
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -238,7 +225,7 @@ def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
 EXPERIMENT = Experiment(
     name="one-run",
     about="by what is made of one run, lists over initial seeds, means over five runs: rmse in "
-    "MPa; nll, nats an example; apart, the standard deviation of what is averaged, in MPa",
+    "MPa; nll, nats an example",
     budget="as table-one, on concrete alone; four schedules of the learning rate; no tuning",
     cases=[
         {"data": "concrete", "schedule": schedule, "split": split}

@@ -22,8 +22,6 @@ from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, given
 from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENT", "SIZES", "run"]
-
 SIGNAL = 0.2
 #: Rows of the tables on which nothing is to be found, and on which a gain is.
 SMALL, SIZES = 100, (400, 800, 1600, 3200, 6400)

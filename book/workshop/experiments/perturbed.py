@@ -49,25 +49,6 @@ from workshop.experiments.shared.comparisons import LEVEL
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "EXPERIMENT",
-    "KINDS",
-    "LAYER",
-    "NETWORK",
-    "SCALES",
-    "SIZES",
-    "STATES",
-    "Descent",
-    "clouds",
-    "digits_of_part",
-    "distance",
-    "first_score",
-    "polished",
-    "run",
-    "run_network",
-    "score_at",
-]
-
 SIZES, LAYER = (64, 7, 5, 10), 2
 PARTS, EXAMPLES = 7, 256
 #: λ of ½ λ |θ|² beside the mean NLL: without it the NLL of separable digits has no minimum.

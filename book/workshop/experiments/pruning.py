@@ -3,8 +3,7 @@
 `run` trains 784-400-400-10 on MNIST-5000 and makes a row of the table ``pruning``: one network, MC
 dropout, and Bayes by Backprop with each of three priors and three weights of the KL
 (`CONTESTANTS`, `BETAS`). Weights are ranked over all layers together and dropped from the bottom;
-biases stay. Those with a distribution are ranked by signal-to-noise |μ|/σ, and once more by |μ|;
-the others by |w|.
+biases stay. Those with a distribution are ranked by signal-to-noise |μ|/σ, the others by |w|.
 
 The protocol was fixed before the table was computed: five splits into 4,000 digits to train on and
 1,000 to test on, each with weights and orders of its own; Adam, batches of 100, 15 epochs for all;
@@ -32,24 +31,9 @@ from ensedu.theory import pruning
 from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import elbo, softmax_cross_entropy
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "BETAS",
-    "CONTESTANTS",
-    "EXPERIMENT",
-    "LEVELS",
-    "PRIORS",
-    "PUBLISHED",
-    "RATES",
-    "TUNING",
-    "pruned_copy",
-    "run",
-    "scores",
-    "trained",
-    "tune",
-]
 
 SIZES, TRAIN = (784, 400, 400, 10), 4000
 PRIORS = {
@@ -141,7 +125,7 @@ def layers(net: nn.Module) -> dict[str, nn.Module]:
     return {name: part for name, part in net.named_children() if [*part.parameters()]}
 
 
-def scores(net: nn.Module, by_size: bool = False) -> dict[str, Float[Array, "n m"]]:
+def scores(net: nn.Module) -> dict[str, Float[Array, "n m"]]:
     """Return the signal-to-noise of each layer's weights; their size where they are no draws."""
     found = layers(net)
     drawn = any(isinstance(part, MeanFieldLinear) for part in found.values())
@@ -151,33 +135,21 @@ def scores(net: nn.Module, by_size: bool = False) -> dict[str, Float[Array, "n m
         for name in names
     )
     sizes = {key: array.numpy() for key, array in mean.items()}
-    if by_size or not drawn:
+    if not drawn:
         return pruning.magnitude(sizes)
     std = {key: nn.functional.softplus(array).numpy() for key, array in rho.items()}
     return pruning.signal_to_noise(sizes, std)
 
 
-def pruned_copy(
-    net: nn.Module, masks: dict[str, Bool[Array, "n m"]] | None = None, *, noise: bool = True
-) -> nn.Module:
-    """Return a copy whose weights are 0 for certain where a mask is False.
-
-    Without `noise` it draws nothing: what has a distribution is its mean, and no unit is dropped.
-    """
+def pruned_copy(net: nn.Module, masks: dict[str, Bool[Array, "n m"]]) -> nn.Module:
+    """Return a copy whose weights are 0 for certain where a mask is False."""
     net = copy.deepcopy(net)
     with torch.no_grad():
-        for name, part in net.named_children():
-            drawn = isinstance(part, MeanFieldLinear)
-            if masks is not None and name in masks:
-                gone = ~torch.from_numpy(masks[name])
-                (part.weight_mean if drawn else part.weight)[gone] = 0.0
-                if drawn:
-                    part.weight_rho[gone] = -math.inf  # a standard deviation of 0
-            if drawn and not noise:
-                part.weight_rho.fill_(-math.inf)
-                part.bias_rho.fill_(-math.inf)
-            if isinstance(part, MCDropout) and not noise:
-                part.p = 0.0
+        for name, part in layers(net).items():
+            gone, drawn = ~torch.from_numpy(masks[name]), isinstance(part, MeanFieldLinear)
+            (part.weight_mean if drawn else part.weight)[gone] = 0.0
+            if drawn:
+                part.weight_rho[gone] = -math.inf  # a standard deviation of 0
     return net
 
 
@@ -187,22 +159,11 @@ def run(
     """Return errors by epoch, and by how many weights are dropped."""
     net, found = trained(contestant, beta, split, LR[contestant], epochs, batch_size, draws)
     test, ratios = split_digits(split)[1], scores(net)
-    kinds = {"error": (ratios, True), "at_means": (ratios, False)}
-    if contestant in PRIORS:
-        kinds["by_size"] = (scores(net, by_size=True), True)
-    results: dict[str, Any] = dict(found)
-    for name, (each, noise) in kinds.items():
-        cuts = [pruning.smallest(each, fraction=level / 100) for level in LEVELS]
-        results[name] = [
-            error(pruned_copy(net, one.masks, noise=noise), test, draws) for one in cuts
-        ]
-        results["left"], results["total"] = [one.left for one in cuts], cuts[0].total
-    results.setdefault("by_size", results["error"])
+    cuts = (pruning.smallest(ratios, fraction=level / 100) for level in LEVELS)
+    errors = [error(pruned_copy(net, one.masks), test, draws) for one in cuts]
     row = np.concatenate([array.ravel() for array in ratios.values()])
-    drawn = contestant in PRIORS
-    results["signal_to_noise"] = float(np.median(row)) if drawn else None
-    results["above_one"] = float(100 * (row > 1).mean()) if drawn else None
-    return results
+    median = float(np.median(row)) if contestant in PRIORS else None
+    return {**found, "error": errors, "signal_to_noise": median}
 
 
 def tune(
@@ -215,12 +176,8 @@ def tune(
 
 def chosen(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Return each contestant's learning rate with the least error."""
-    return {
-        name: min((row for row in rows if row["contestant"] == name), key=lambda row: row["error"])[
-            "lr"
-        ]
-        for name in CONTESTANTS
-    }
+    best = best_tries(rows, dict.fromkeys(CONTESTANTS, RATES), score="error")
+    return {name: RATES[i] for name, i in best.items()}
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -229,15 +186,13 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for contestant, beta in dict.fromkeys((row["contestant"], row["beta"]) for row in rows):
         own = [row for row in rows if (row["contestant"], row["beta"]) == (contestant, beta)]
         entry: dict[str, Any] = {"contestant": contestant, "beta": beta}
-        for name in ("error", "at_means", "by_size", "by_epoch"):
-            values = np.array([row[name] for row in own])
-            entry[name] = values.mean(0).tolist()
-            entry[f"{name}_range"] = [values.min(0).tolist(), values.max(0).tolist()]
+        values = np.array([row["error"] for row in own])
+        entry["error"] = values.mean(0).tolist()
+        entry["error_range"] = [values.min(0).tolist(), values.max(0).tolist()]
         for name in ("train_nll", "kl"):
             entry[name] = float(np.mean([row[name][-1] for row in own]))
-        for name in ("signal_to_noise", "above_one"):
-            drawn = contestant in PRIORS
-            entry[name] = float(np.mean([row[name] for row in own])) if drawn else None
+        known = [row["signal_to_noise"] for row in own] if contestant in PRIORS else []
+        entry["signal_to_noise"] = float(np.mean(known)) if known else None
         summary.append(entry)
     return summary
 
@@ -246,11 +201,9 @@ SETTINGS = {"epochs": 15, "batch_size": 100, "draws": 8}
 EXPERIMENT = Experiment(
     name="pruning",
     about="MNIST-5000, test errors in percent, of probabilities averaged over eight draws: "
-    "by_epoch; after dropping 0, 25, 50, 75, 90, 95, 98 % of the weights, those with the least "
-    "|mean| / sd (error; at_means, without draws), or |mean| (by_size); left weights of total; "
-    "train_nll and kl in nats, by epoch, means of its steps; signal_to_noise, the median of "
-    "|mean| / sd, and above_one, the percentage of weights above 1; the summary holds means over "
-    "splits, and the least and greatest",
+    "by_epoch; error, after dropping 0, 25, 50, 75, 90, 95, 98 % of the weights, those with the "
+    "least |mean| / sd; train_nll and kl in nats, by epoch, means of its steps; signal_to_noise, "
+    "the median of |mean| / sd; the summary holds means over splits, and the least and greatest",
     budget="5 splits, each with an initial seed of its own, 15 epochs of Adam, batches of 100, a "
     "learning rate of two chosen on another split for each contestant, beta 1 where there is a KL",
     cases=[

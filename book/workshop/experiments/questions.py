@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from workshop.experiments.contest.tasks import TASKS
 
-__all__ = ["QUESTIONS"]
-
 #: By table, experiments' and benchmarks'; a task of the contest has its question before its table.
 QUESTIONS: Mapping[str, str] = {
     f"contest/{task}": f"Which methods are better than one network on {task}?" for task in TASKS
@@ -17,10 +15,10 @@ QUESTIONS: Mapping[str, str] = {
     "batch-ensemble-training-tuning": "Which rate does each start and loss of a BatchEnsemble get?",
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
     "bayes-noise": "How noisy is the gradient of a dense layer by each way to draw?",
-    "bayesian-cnn": "How do prior, weight of the KL and estimator change a Bayesian LeNet-5?",
+    "bayesian-cnn": "How do prior and weight of the KL change a Bayesian LeNet-5?",
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
     "digit-networks": "What do small networks say to a digit that a reader draws?",
-    "digit-splits": "How sure are members of letters and scribbles?",
+    "digit-networks-splits": "How sure are members of letters?",
     "disentangling": "How do stated noise and spread of members follow true noise and error?",
     "disentangling-tuning": "How many steps does each number of points and each noise get?",
     "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
@@ -29,7 +27,6 @@ QUESTIONS: Mapping[str, str] = {
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "homes": "Which method predicts the prices of homes, by one command?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
-    "kernel-width": "How do entries of the tangent kernel approach their limits?",
     "lifelong": "How much does a member of its own help a later task?",
     "lifelong-tuning": "Which rate does each way to learn task after task get?",
     "live": "How fast does the trainer on a page train and draw?",
@@ -40,13 +37,11 @@ QUESTIONS: Mapping[str, str] = {
     "one-run": "What does one training hold besides its last network, by its learning rate?",
     "one-run-curves": "Where do the functions that one run passes lie apart?",
     "one-table": "How often does one table get a word that is not due, or one that is?",
-    "output-width": "How do outputs at the start become Gaussian as the width grows?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
     "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",
     "pruning": "What can a mean-field network's weights be spared, by prior?",
     "pruning-tuning": "Which rate does each prior of the pruned networks get?",
-    "rank1-gradients": "How noisy is a gradient by a draw for each member, or each image?",
-    "rank1-noise": "How good is one network under noise that a rank-1 BNN's prior would draw?",
+    "rank1-training-noise": "How good is one network under the noise of a rank-1 BNN's prior?",
     "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
     "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",
     "running-example": "What do methods do at the data and in the gap of one curve?",
@@ -56,7 +51,6 @@ QUESTIONS: Mapping[str, str] = {
     "speed-cpu": "How long do a layer's forward and backward passes take?",
     "starts": "How far does turning a trained network into members move its outputs?",
     "table-one": "Does a published table come back?",
-    "variance-head": "How does β-NLL change what a mean learns beside its variance?",
     "whole-models": "How long does a step of a whole model take, and how much memory?",
     "width": "How many members does a width carry?",
     "width-tuning": "Which rate does each width and number of members get?",

@@ -30,23 +30,9 @@ from ensedu.priors import Normal
 from ensedu.torch import fit, half_squared_error, mlp, predict
 from ensedu.torch.base import seeded
 from workshop import measured
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "CONTESTANTS",
-    "CURVES",
-    "EXPERIMENT",
-    "TUNING",
-    "Recipe",
-    "deep_ensemble",
-    "draw",
-    "new_points",
-    "run",
-    "starts",
-    "summary_row",
-    "tune",
-]
 
 Options = dict[str, float]
 #: Widths of a member, 1-50-50-1, and M.
@@ -281,12 +267,7 @@ def summary_row(contestant: str, place: str, score: str) -> Mapping[str, Any]:
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best setting, by its mean NLL over data."""
-    found = {}
-    for name, row in CONTESTANTS.items():
-        own = [one for one in rows if one["contestant"] == name]
-        means = [np.mean([one["nll"] for one in own if one["setting"] == s]) for s in row.tries]
-        found[name] = int(np.argmin(means))
-    return found
+    return best_tries(rows, {name: row.tries for name, row in CONTESTANTS.items()}, key="setting")
 
 
 def _contestant(contestant: str) -> Recipe:

@@ -18,8 +18,6 @@ from ensedu.methods import size_option
 from ensedu.torch import ensemble, kl, models
 from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENT", "STARTS", "run", "summarize", "trained"]
-
 #: Each start as the call that a user writes, from the farthest to the nearest of a method.
 STARTS: list[tuple[str, dict[str, Any]]] = [
     ("batch_ensemble", {"init": "signs"}),

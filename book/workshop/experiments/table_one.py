@@ -35,30 +35,6 @@ from workshop.experiments.shared.comparisons import LEVEL, compare_with_referenc
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "CONTESTANTS",
-    "DATA",
-    "EXPERIMENT",
-    "PUBLISHED",
-    "Recipe",
-    "beside_published",
-    "compare_all",
-    "difference",
-    "equal_width",
-    "error_in_common",
-    "forecast",
-    "mean_of",
-    "of_each_training",
-    "run",
-    "scores_alone",
-    "scores_by_size",
-    "scores_of",
-    "split_of",
-    "summarize",
-    "train",
-    "untrained_networks",
-]
-
 DATA = {"boston": boston, "concrete": concrete}
 #: Of table 1: mean and ± of RMSE and NLL, which looks like the standard deviation over 20 splits.
 PUBLISHED = {
@@ -70,8 +46,6 @@ WIDTH, MEMBERS, SPLITS = 50, 5, 20
 POOL = 10
 #: What methods are compared on; the mixture's NLL.
 SCORES = ("rmse", "nll")
-#: Without members these are empty.
-OF_MEMBERS = ("correlation", "apart", "by_size")
 
 
 @dataclass(frozen=True)
@@ -153,13 +127,6 @@ def forecast(
     return *split.original(*uncertainty.gaussian_heads(outputs)), split.y[split.test]
 
 
-def error_in_common(errors: Float[Array, "M B"]) -> float:
-    """Return κ, the mean product of two members' errors over the mean square of one."""
-    members = len(errors)
-    square, pooled = (errors**2).mean(), (errors.mean(axis=0) ** 2).mean()
-    return float((members * pooled - square) / (members - 1) / square)
-
-
 def scores_of(
     mean: Float[Array, "M B 1"], variance: Float[Array, "M B 1"], y: Float[Array, "B 1"]
 ) -> dict[str, float]:
@@ -172,9 +139,6 @@ def scores_of(
         "average": uncertainty.average_nll(each).mean(),
         "coverage": uncertainty.coverage(mean, variance, y),
     }
-    if len(mean) > 1:
-        found["correlation"] = error_in_common((mean - y)[..., 0])
-        found["apart"] = mean.std(axis=0).mean()
     return {name: float(value) for name, value in found.items()}
 
 
@@ -208,7 +172,7 @@ def run(
     """Return the scores of a contestant on one split, each a list over initial seeds."""
     row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
     parts = split_of(data, split)
-    found: dict[str, list[Any]] = {name: [] for name in OF_MEMBERS}
+    found: dict[str, list[Any]] = {"by_size": []}
     for seed in range(seeds * split, seeds * (split + 1)):  # none of them is another split's, too
         start = len(CONTESTANTS) * seed + list(CONTESTANTS).index(contestant)
         net = untrained_networks(parts, row, start)
@@ -322,10 +286,9 @@ EXPERIMENT = Experiment(
     name="table-one",
     about="each score a list over initial seeds: rmse in the target's units; nll, nats an example, "
     "of the mixture of five members; moment, that of the one Gaussian of the same mean and "
-    "variance; average, the members' own; coverage of the central 95 % interval; correlation, the "
-    "mean product of two members' errors over the mean square of one; apart, their standard "
-    "deviation; by_size, mean squared error and nll of 1 to 10 members, means over all choices. "
-    "Of single networks, means over five",
+    "variance; average, the members' own; coverage of the central 95 % interval; by_size, mean "
+    "squared error and nll of 1 to 10 members, means over all choices. Of single networks, means "
+    "over five",
     budget="20 random splits 90/10 x 3 initial seeds, 40 epochs of Adam at 0.01, batches of 100, "
     "alike for all; no tuning: one hidden layer of 50, five members, width of the larger network, "
     "adversarial 0.01 and beta 0.5 were fixed before from papers, the rate from a trial",

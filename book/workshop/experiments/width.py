@@ -48,27 +48,6 @@ from workshop.experiments.shared.comparisons import add_verdicts
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = [
-    "BUDGETED",
-    "CHOSEN",
-    "EXPERIMENT",
-    "MEMBERS",
-    "METHODS",
-    "RATES",
-    "SCORES",
-    "TASKS",
-    "TUNING",
-    "chosen_rate",
-    "examples",
-    "means",
-    "network",
-    "run",
-    "score",
-    "trained",
-    "tune",
-    "width_of_equal_size",
-]
-
 METHODS = ("batch_ensemble", "deep_ensemble")
 MEMBERS = (1, 2, 4, 8)
 RATES = (0.02, 0.06, 0.18)
@@ -193,7 +172,8 @@ def score(net: nn.Module, task: str, split: int, members: int) -> dict[str, floa
 def chosen_rate(task: str, method: str, width: int, members: int) -> float:
     """Return the learning rate that was chosen at the nearest of the tuned widths."""
     nearest = min(TASKS[task].tuned, key=lambda known: abs(math.log(known / width)))
-    return RATES[CHOSEN[task][method][nearest][MEMBERS.index(members)]]
+    chosen = measured.load("width-tuning")["summary"][task][method][str(nearest)]
+    return RATES[chosen[MEMBERS.index(members)]]
 
 
 def train_at_rate(
@@ -380,42 +360,6 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     )  # fmt: skip
     return {"gap": gap, "equal": equal}
 
-
-#: Which of `RATES`, for each number of members; see the table ``width-tuning``.
-CHOSEN: dict[str, dict[str, dict[int, tuple[int, ...]]]] = {
-    "digits": {
-        "batch_ensemble": {
-            16: (1, 0, 0, 0),
-            32: (0, 1, 0, 0),
-            64: (1, 1, 1, 0),
-            128: (1, 1, 1, 1),
-            256: (0, 1, 1, 1),
-        },
-        "deep_ensemble": {
-            16: (1, 1, 1, 1),
-            32: (1, 1, 1, 2),
-            64: (1, 1, 2, 2),
-            128: (2, 2, 2, 2),
-            256: (2, 2, 2, 2),
-        },
-    },
-    "mnist5000": {
-        "batch_ensemble": {
-            64: (1, 1, 1, 1),
-        },
-        "deep_ensemble": {
-            64: (1, 1, 2, 2),
-        },
-    },
-    "convolution": {
-        "batch_ensemble": {
-            8: (0, 0, 0, 0),
-        },
-        "deep_ensemble": {
-            8: (1, 1, 1, 1),
-        },
-    },
-}
 
 TUNING = Experiment(
     name="width-tuning",

@@ -113,12 +113,13 @@ def explore(
 
     Examples
     --------
-    >>> from ensedu import counting
     >>> from workshop import plot
     >>> def draw(width):
-    ...     counts = {"single": counting.mlp([1, width, width, 1])}
-    ...     return plot.parameter_bars(counts)
-    >>> explore(draw, alt="what a network 1-h-h-1 of width {width} stores", width=[3, 50])
+    ...     figure, (axes,) = plot.panels(1, height=2)
+    ...     axes.plot([1, 2], [0, width])
+    ...     axes.set_ylim(0, 50)
+    ...     return figure
+    >>> explore(draw, alt="a line up to {width}", width=[3, 50])
     Explorer(width=3 of [3, 50])
     """
     formula = draw if isinstance(draw, Computed) else None

@@ -1,19 +1,15 @@
-"""Figures in one house style: arrays and Counts in, a Matplotlib `Figure` out.
+"""Figures in one house style: arrays in, a Matplotlib `Figure` out.
 
-`key` says how to read them all. `parameter_bars` draws totals and their roles, `growth_curves`
-totals against a size, `distribution` matrices with their spread, and `inside` what one layer stores
-under several methods. `functions` draws curves with their bands, `effects` differences whose
-intervals are known, `forest` those that are pooled over data sets, and `panels` makes axes for a
-figure of your own.
+`key` says how to read them all. `growth_curves` draws totals against a size, `distribution`
+matrices with their spread, `functions` curves with their bands, `effects` differences whose
+intervals are known, `forest` those that are pooled over data sets; `panels` makes axes for others.
 """
 
-from workshop.plot.bars import parameter_bars
 from workshop.plot.curves import growth_curves
 from workshop.plot.distribution import distribution
 from workshop.plot.effects import effects
 from workshop.plot.forest import PooledEffect, forest
 from workshop.plot.functions import Belief, functions
-from workshop.plot.inside import inside
 from workshop.plot.key import key
 from workshop.plot.panels import panels
 from workshop.plot.style import (
@@ -21,14 +17,12 @@ from workshop.plot.style import (
     LINES,
     MARKERS,
     PALETTE,
-    ROLE_LABELS,
     Figure,
     Look,
     house_style,
     look,
     png,
     rendering,
-    use_style,
 )
 
 __all__ = [
@@ -36,7 +30,6 @@ __all__ = [
     "LINES",
     "MARKERS",
     "PALETTE",
-    "ROLE_LABELS",
     "Belief",
     "Figure",
     "Look",
@@ -47,12 +40,9 @@ __all__ = [
     "functions",
     "growth_curves",
     "house_style",
-    "inside",
     "key",
     "look",
     "panels",
-    "parameter_bars",
     "png",
     "rendering",
-    "use_style",
 ]

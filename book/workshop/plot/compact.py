@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["compact"]
-
 HEAD = re.compile(r"\A.*?(?=<svg )", flags=re.DOTALL)
 UNSEEN = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", flags=re.DOTALL)
 INDENT = re.compile(r"\n\s+")

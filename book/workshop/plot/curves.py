@@ -5,31 +5,27 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
-from ensedu.common import checks
-from workshop.plot import figure_checks, label_layout, text_layout
-from workshop.plot.panels import LEADER, axis_ends, methods_of, middles_apart
+from workshop.plot import label_layout, text_layout
+from workshop.plot.panels import LEADER, middles_apart
 from workshop.plot.style import LINES, MARKERS, Figure, color, house_style, label, look
 from workshop.plot.text_layout import SMALL
 
-Ends = Sequence[float | int] | np.ndarray | Sequence[int] | np.ndarray
+Numbers = Sequence[int] | Sequence[float] | np.ndarray
 EDGE = 0.08  # inches between the edge of the figure and what is written
 LEAD = 0.27  # inches from a curve's end to its name
-AIR = 0.1  # inches between two ticks' labels
 
 
 def growth_curves(
-    x: figure_checks.Numbers,
-    totals: Mapping[str, figure_checks.Numbers],
+    x: Numbers,
+    totals: Mapping[str, Numbers],
     *,
     xlabel: str,
     ylabel: str,
-    ylim: Ends,
-    log: bool = False,
+    ylim: tuple[float | int, float | int],
     log_x: bool = False,
     relative_to: str | None = None,
-    colors: Mapping[str, str] | None = None,
 ) -> Figure:
     """Draw one curve a method over `x`, with its name at its right end.
 
@@ -43,68 +39,30 @@ def growth_curves(
         What the axes say.
     ylim
         The two ends of the y-axis, which hold all that is drawn.
-    log, log_x
-        Whether the y-axis, the x-axis is logarithmic; totals, x must then be above 0. On a
-        logarithmic x-axis there is a tick at each x.
+    log_x
+        Whether the x-axis is logarithmic; then there is a tick at each x.
     relative_to
         One of the names: each curve is divided by that one.
-    colors
-        Names that are no methods to the method whose color, marker and line they have.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For lengths that differ, values that do not increase or are not finite, a name unknown,
-        ends that do not rise or leave something out.
     """
-    xs = figure_checks.series("x", x)
-    if (np.diff(xs) <= 0).any():
-        raise ValueError(f"x must increase, got {checks.given(list(x))}")
-    named = figure_checks.mapping("totals", totals, f"{len(xs)} totals each")
-    curves = {
-        name: figure_checks.series(f"totals[{name!r}]", values, len(xs))
-        for name, values in named.items()
-    }
-    looks = methods_of(colors, curves, "totals")
-    figure_checks.text("xlabel", xlabel)
-    figure_checks.text("ylabel", ylabel)
-    checks.boolean("log", log)
-    if checks.boolean("log_x", log_x) and xs[0] <= 0:
-        raise ValueError(f"x must be above 0 for log_x=True, got {xs[0]:g}")
+    xs = np.array(x, float)
+    curves = {name: np.array(values, float) for name, values in totals.items()}
     if relative_to is not None:
-        base = curves[checks.one_of("relative_to", relative_to, tuple(curves))]
-        if (base <= 0).any():
-            raise ValueError(f"totals[{relative_to!r}] must be above 0 to divide by it")
+        base = curves[relative_to]
         curves = {name: values / base for name, values in curves.items()}
-    if log and any((values <= 0).any() for values in curves.values()):
-        raise ValueError("totals must be above 0 for log=True")
-    every = np.concatenate(list(curves.values()))
-    low, high = axis_ends("ylim", ylim)
-    if log and low <= 0:
-        raise ValueError(f"ylim must be above 0 on a logarithmic axis, got {low:g}")
-    if low > every.min() or high < every.max():
-        raise ValueError(
-            f"ylim must hold all from {every.min():g} to {every.max():g}, got {low:g} to {high:g}"
-        )
-
     with house_style():
         axes = _growth_axes(list(curves))
         size = min(6.0, max(3.5, 45 * axes.bbox.width / axes.figure.dpi / len(xs)))
         for name, values in curves.items():
             axes.plot(
-                xs, values, color=color(looks[name]), ls=LINES.get(looks[name], "-"), ms=size,
-                marker=MARKERS.get(looks[name], "."), label=label(name), clip_on=False,
+                xs, values, color=color(name), ls=LINES.get(name, "-"), ms=size,
+                marker=MARKERS.get(name, "."), label=label(name), clip_on=False,
             )  # fmt: skip
         axes.grid(axis="y")
-        axes.set(yscale="log" if log else "linear", xscale="log" if log_x else "linear")
-        axes.set_ylim(low, high)
-        times = "×" if relative_to is not None else ""
-        ticks = _y_ticks(axes, times)
+        axes.set(xscale="log" if log_x else "linear", ylim=ylim)
+        ticks = _y_ticks(axes, "×" if relative_to is not None else "")
         _fit_labels(axes, ticks, xlabel, ylabel)
         _x_ticks(axes, xs)
-        _write_names_at_ends(
-            axes, {name: values[-1] for name, values in curves.items()}, xs[-1], looks
-        )
+        _write_names_at_ends(axes, {name: values[-1] for name, values in curves.items()}, xs[-1])
     return label_layout.figure_of(axes)
 
 
@@ -127,14 +85,9 @@ def _name_height(end: str) -> float:
 
 def _y_ticks(axes: Axes, times: str) -> float:
     """Set the ticks of y, and return how many inches wide their longest label is."""
-    low, high = axes.get_ylim()
-    if axes.get_yscale() == "log":
-        values = label_layout.log_ticks(low, high)
-    else:
-        values = label_layout.ticks_within(axes.yaxis.get_majorticklocs(), low, high)
+    values = label_layout.ticks_within(axes.yaxis.get_majorticklocs(), *axes.get_ylim())
     words = [text_layout.number_in_words(y) + times for y in values]
     axes.set_yticks(values, words)
-    axes.yaxis.set_minor_formatter(NullFormatter())
     return max(text_layout.text_width(text, SMALL) for text in words)
 
 
@@ -178,9 +131,7 @@ def _x_ticks(axes: Axes, xs: np.ndarray) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
 
 
-def _write_names_at_ends(
-    axes: Axes, ends: Mapping[str, float], x: float | int, looks: Mapping[str, str]
-) -> None:
+def _write_names_at_ends(axes: Axes, ends: Mapping[str, float], x: float | int) -> None:
     """Write each name at the end of its curve, moved up or down where two would touch."""
     box = axes.get_window_extent()
     heights = axes.transData.transform([(x, y) for y in ends.values()])[:, 1] - box.y0
@@ -193,8 +144,8 @@ def _write_names_at_ends(
     for (name, end), at in zip(words.items(), found, strict=True):
         axes.annotate(
             end, xy=(x, ends[name]), xytext=(across, at / high), textcoords="axes fraction",
-            color=color(looks[name]), weight="bold", va="center", annotation_clip=False,
+            color=color(name), weight="bold", va="center", annotation_clip=False,
             fontsize=SMALL, linespacing=1.1, gid=LEADER,
-            arrowprops={"arrowstyle": "-", "color": color(looks[name]), "lw": 0.8, "shrinkA": 1,
+            arrowprops={"arrowstyle": "-", "color": color(name), "lw": 0.8, "shrinkA": 1,
                         "shrinkB": 6, "relpos": (0, 0.5)},
         )  # fmt: skip

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from matplotlib.patches import Rectangle
 
-from ensedu.common import checks
 from ensedu.methods import METHODS
-from workshop.plot import colored_cells, figure_checks, text_layout
+from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import (
     MUTED,
     PALETTE,
@@ -25,8 +24,6 @@ from workshop.plot.style import (
 )
 from workshop.plot.text_layout import SMALL
 
-MOST_DRAWS = 6
-MOST_CELLS = 16  # rows or columns
 EDGE = 0.1  # inches: the margin
 BAND = 0.08  # inches: the width of a hatched frame
 TITLE = 0.34  # inches: a title with its frame
@@ -71,27 +68,8 @@ def distribution(
     value_range, std_range
         The scale of mean and draws runs from ``-value_range`` to ``value_range``, that of the
         standard deviations from 0 to ``std_range``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays whose shapes do not agree, a size too large, or a bad option.
     """
-    m, n = figure_checks.array("mean", mean, ("m", "n")).shape
-    figure_checks.array("std", std, (m, n), like="mean")
-    S = len(figure_checks.array("draws", draws, ("S", m, n), like="mean"))
-    for where, letter, size, most in (
-        ("mean", "m", m, MOST_CELLS), ("mean", "n", n, MOST_CELLS),
-        ("draws", "S", S, MOST_DRAWS),
-    ):  # fmt: skip
-        if size > most:
-            raise ValueError(f"{where} has {letter} = {size}, accepted is up to {most}")
-    if (std < 0).any():
-        raise ValueError(f"std must hold standard deviations >= 0, got {std.min()}")
-    own = PALETTE[checks.one_of("method", method, tuple(CAPTIONS))]
-    value_range = figure_checks.color_range("value_range", value_range)
-    std_range = figure_checks.color_range("std_range", std_range)
-
+    own, (m, n), S = PALETTE[method], mean.shape, len(draws)
     narrow, wide = look().narrow, look().width
     across = S if S <= (3 if narrow else 4) else ceil(S / 2)
     half, slot = _slot_inches(2), _slot_inches(max(across, 2 if narrow else 3))

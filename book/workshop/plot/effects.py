@@ -4,24 +4,19 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 
-from ensedu.common import checks
-from workshop.plot import figure_checks
 from workshop.plot.panels import (
     EDGE,
     LINE,
     TITLE,
     Ends,
     Number,
-    axis_ends,
     cut_to_lines,
     decimal,
     ends_around_zero,
     inches,
     key_rows,
-    methods_of,
     place,
     set_row_axis,
     write,
@@ -66,45 +61,24 @@ def effects(
         them without.
     xlim
         Titles to the ends of their axes. By default each holds its intervals, and 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For intervals that do not rise, a title or a name that is not there, an unknown method, and
-        ends that do not rise.
     """
-    tables = {
-        title: _checked_intervals(title, column)
-        for title, column in figure_checks.mapping(
-            "columns", columns, "mappings of intervals"
-        ).items()
-    }
-    names = list(dict.fromkeys(name for table in tables.values() for name in table))
-    methods = methods_of(colors, names, "columns")
-    sure = _resolved_names(resolved, tables)
-    known = figure_checks.optional_mapping("xlim", xlim, "ends of an axis")
-    words = {
-        title: figure_checks.text(f"levels[{title!r}]", value)
-        for title, value in figure_checks.optional_mapping("levels", levels, "words").items()
-    }
-    for name, value in (("xlim", known), ("levels", words)):
-        for title in value:
-            checks.one_of(f"{name}: a title", title, tables)
+    known, words = xlim or {}, levels or {}
+    names = list(dict.fromkeys(name for table in columns.values() for name in table))
+    methods = {name: name for name in names} | dict(colors or {})
+    sure = {title: _resolved_names(table, title, resolved) for title, table in columns.items()}
     ends = {
-        title: axis_ends(f"xlim[{title!r}]", known[title])
-        if title in known
-        else ends_around_zero(end for interval in table.values() for end in interval)
-        for title, table in tables.items()
+        title: known.get(title) or ends_around_zero(end for row in table.values() for end in row)
+        for title, table in columns.items()
     }
-    heads = {title: [title, *([words[title]] if title in words else [])] for title in tables}
+    heads = {title: [title, *([words[title]] if title in words else [])] for title in columns}
     with house_style():
         draw = _columns_stacked if look().narrow else _columns_side_by_side
-        return draw(tables, names, methods, sure, ends, heads)
+        return draw(columns, names, methods, sure, ends, heads)
 
 
 def _columns_side_by_side(
-    tables: Mapping[str, dict[str, np.ndarray]], names: list[str], methods: Mapping[str, str],
-    sure: Mapping[str, set[str]], ends: Mapping[str, tuple[float, float]],
+    tables: Mapping[str, Mapping[str, Interval]], names: list[str], methods: Mapping[str, str],
+    sure: Mapping[str, Collection[str]], ends: Mapping[str, Ends],
     heads: Mapping[str, list[str]],
 ) -> Figure:  # fmt: skip
     """Draw panels side by side, with the names of rows to their left."""
@@ -150,8 +124,8 @@ def _columns_side_by_side(
 
 
 def _columns_stacked(
-    tables: Mapping[str, dict[str, np.ndarray]], names: list[str], methods: Mapping[str, str],
-    sure: Mapping[str, set[str]], ends: Mapping[str, tuple[float, float]],
+    tables: Mapping[str, Mapping[str, Interval]], names: list[str], methods: Mapping[str, str],
+    sure: Mapping[str, Collection[str]], ends: Mapping[str, Ends],
     heads: Mapping[str, list[str]],
 ) -> Figure:  # fmt: skip
     """Draw panels below each other, in each the names, with their means, above their rows."""
@@ -187,7 +161,7 @@ def _columns_stacked(
 
 
 def _draw_interval(
-    axes: Axes, name: str, value: np.ndarray, method: str, y: Number, sure: bool
+    axes: Axes, name: str, value: Interval, method: str, y: Number, sure: bool
 ) -> None:
     own, (low, mean, high) = color(method), value
     axes.plot(
@@ -227,28 +201,9 @@ def _decimals_for(ends: Ends) -> int:
     return min(6, max(0, math.ceil(math.log10(40 / (ends[1] - ends[0])))))
 
 
-def _checked_intervals(title: str, column: Any) -> dict[str, np.ndarray]:
-    where = f"columns[{title!r}]"
-    found = {}
-    for name, value in figure_checks.mapping(where, column, "(low, mean, high)").items():
-        found[name] = figure_checks.interval(f"{where}[{name!r}]", value)
-    return found
-
-
-def _resolved_names(value: Any, tables: Mapping[str, dict[str, np.ndarray]]) -> dict[str, set[str]]:
-    """Return, for each title, the names that are resolved."""
-    if value is None:
-        return {
-            title: {name for name, (low, _, high) in table.items() if low > 0 or high < 0}
-            for title, table in tables.items()
-        }
-    found = figure_checks.optional_mapping("resolved", value, "names")
-    for title, names in found.items():
-        checks.one_of("resolved: a title", title, tables)
-        if isinstance(names, str) or not isinstance(names, Collection):
-            raise TypeError(
-                f"resolved[{title!r}] must be a collection of names, got {checks.given(names)}"
-            )
-        for name in names:
-            checks.one_of(f"resolved[{title!r}]: a name", name, tables[title])
-    return {title: set(found.get(title, ())) for title in tables}
+def _resolved_names(
+    table: Mapping[str, Interval], title: str, resolved: Mapping[str, Collection[str]] | None
+) -> Collection[str]:
+    if resolved is None:
+        return [name for name, (low, _, high) in table.items() if low > 0 or high < 0]
+    return resolved.get(title, ())

@@ -2,27 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
-import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu.common import checks
-from ensedu.methods import METHODS
-from workshop.plot import figure_checks
 from workshop.plot.panels import (
     EDGE,
     LINE,
     TITLE,
     Ends,
     Number,
-    axis_ends,
     cut_to_lines,
     decimal,
-    ends_around_zero,
     inches,
     keep_in_sight,
     key_rows,
@@ -64,7 +57,8 @@ BESIDE = 5
 APART = 0.15
 #: Inches from the upper end of the axis to the first row.
 ABOVE = 0.05
-#: Which way is better.
+#: What stands at 0, and which way is better.
+REFERENCE = "one network"
 WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
 #: What a mark and its line mean, and what an arrowhead does.
 MEANS, OUTSIDE = "middle of the dots, and its interval", "further out"
@@ -87,11 +81,6 @@ class PooledEffect:
         hollow.
     method
         A key of `ensedu.methods.METHODS`, for its color and marker; by default gray, and a dot.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For numbers that do not rise, no sources, and an unknown method.
     """
 
     interval: tuple[Number, Number, Number]
@@ -99,20 +88,12 @@ class PooledEffect:
     word: str
     method: str | None = None
 
-    def __post_init__(self) -> None:
-        figure_checks.interval("interval", self.interval)
-        figure_checks.series("sources", self.sources, least=1)
-        figure_checks.text("word", self.word)
-        if self.method is not None:
-            checks.one_of("method", self.method, METHODS)
-
 
 def forest(
     effects: Mapping[str, PooledEffect],
     *,
     xlabel: str,
-    reference: str = "one network",
-    xlim: Ends | None = None,
+    xlim: Ends,
     words: Sequence[str] = (),
     places: int = 1,
 ) -> Figure:
@@ -130,47 +111,23 @@ def forest(
         Names, or keys of methods, to `PooledEffect`, in any order.
     xlabel
         What a difference of 1 is, in words.
-    reference
-        What stands at 0.
     xlim
-        Ends of the axis, around 0, the band of what is practically equal, and all middles. By
-        default it holds all intervals; some dots may leave it.
+        Ends of the axis, around 0, the band of what is practically equal, and all middles.
     words
         Words of other figures with the same axis, which all begin and end where this one does.
     places
         For so many rows there is room, if they are fewer: figures that take each other's place are
         then equally high.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but PooledEffects, other words and numbers, and ends that do not hold what
-        they must.
     """
-    rows = figure_checks.mapping("effects", effects, "PooledEffects")
-    for name, row in rows.items():
-        if not isinstance(row, PooledEffect):
-            raise TypeError(f"effects[{name!r}] must be a PooledEffect, got {checks.given(row)}")
-    for name, value in (("xlabel", xlabel), ("reference", reference)):
-        figure_checks.text(name, value)
-    if not isinstance(words, list | tuple):
-        raise TypeError(f"words must be a list or tuple of texts, got {checks.given(words)}")
-    for i, word in enumerate(words):
-        figure_checks.text(f"words[{i}]", word)
-    ends = _checked_ends(rows, xlim)
-    places = max(len(rows), checks.positive_int("places", places))
-    best = sorted(rows, key=lambda name: rows[name].interval[1])
-    rows = {name: rows[name] for name in best}
+    best = sorted(effects, key=lambda name: effects[name].interval[1])
+    rows = {name: effects[name] for name in best}
     with house_style():
-        # With ends of its own an axis may have an arrowhead in another figure with the same ends.
-        cut = xlim is not None or any(_leaves(row, ends) for row in rows.values())
-        return _draw(rows, xlabel, reference, ends, words, cut, places)
+        return _draw(rows, xlabel, xlim, words, max(len(rows), places))
 
 
 def _draw(
-    rows: Mapping[str, PooledEffect], xlabel: str, reference: str, ends: Ends,
-    others: Sequence[str], cut: bool, places: int,
-) -> Figure:  # fmt: skip
+    rows: Mapping[str, PooledEffect], xlabel: str, ends: Ends, others: Sequence[str], places: int
+) -> Figure:
     narrow = look().narrow
     air = AIRS[narrow]
     room = look().width - 2 * EDGE
@@ -202,8 +159,8 @@ def _draw(
     width = look().width - left - right
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
     step = ROW + above + LINE * lines
-    below_ways = not _stands_between(reference, width, ends)
-    key = _key(alone=all(len(row.sources) == 1 for row in rows.values()), cut=cut)
+    below_ways = not _stands_between(width, ends)
+    key = _key(alone=all(len(row.sources) == 1 for row in rows.values()))
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
@@ -237,7 +194,7 @@ def _draw(
         axes.tick_params(axis="x", labeltop=True)
         keep_in_sight(figure, ways, top - ways)
     write_key(figure, key)
-    _write_directions(figure, ways, left, width, reference, ends, below_ways)
+    _write_directions(figure, ways, left, width, ends, below_ways)
     equal = cut_to_lines("practically equal", width, 1)
     half = inches(equal) / 2
     middle = left + min(max(_along(0, width, ends), half), width - half)
@@ -310,34 +267,25 @@ def _along(value: Number, width: Number, ends: Ends) -> float:
     return width * (min(max(value, low), high) - low) / (high - low)
 
 
-def _leaves(row: PooledEffect, ends: Ends) -> bool:
-    """Say whether an arrowhead stands in a row."""
-    return any(not ends[0] < value < ends[1] for value in (*row.sources, *row.interval))
-
-
-def _key(*, alone: bool, cut: bool) -> dict[str, dict[str, Any]]:
+def _key(*, alone: bool) -> dict[str, dict[str, Any]]:
     """Return what the marks of all rows mean; dots are alone if no row has several."""
-    key: dict[str, dict[str, Any]] = {
+    return {
         MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
         f"{'this' if alone else 'each'} data set": {
             "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
         },
+        OUTSIDE: {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0},
     }  # fmt: skip
-    if cut:
-        key[OUTSIDE] = {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0}
-    return key
 
 
 def _write_directions(
-    figure: Figure, top: Number, left: Number, width: Number, reference: str, ends: Ends,
-    below: bool,
-) -> None:  # fmt: skip
+    figure: Figure, top: Number, left: Number, width: Number, ends: Ends, below: bool
+) -> None:
     """Write which way is better, and what stands at 0: between both, or below them."""
     low, high = left, left + width
     for x, ha, text in zip((low, high), ("left", "right"), WAYS, strict=True):
         write(figure, x, top + LINE / 2, text, va="center", ha=ha, color=INK)
-    words = cut_to_lines(reference, width, 1, weight="bold")
-    half, zero = inches(words, weight="bold") / 2, left + _along(0, width, ends)
+    half, zero = inches(REFERENCE, weight="bold") / 2, left + _along(0, width, ends)
     if below:
         low, high = EDGE, look().width - EDGE
     else:
@@ -345,33 +293,18 @@ def _write_directions(
         low, high = low + first, high - last
     middle = min(max(zero, low + half), high - half)
     write(
-        figure, middle, top + (0.5 + below) * LINE, words, va="center", ha="center", weight="bold",
-        color=PALETTE["single"],
+        figure, middle, top + (0.5 + below) * LINE, REFERENCE, va="center", ha="center",
+        weight="bold", color=PALETTE["single"],
     )  # fmt: skip
 
 
-def _stands_between(reference: str, width: Number, ends: Ends) -> bool:
+def _stands_between(width: Number, ends: Ends) -> bool:
     """Say whether what stands at 0 has room there, between the words for both ways."""
     first, last = (inches(words) + APART / 2 for words in WAYS)
-    half, zero = inches(reference, weight="bold") / 2, _along(0, width, ends)
+    half, zero = inches(REFERENCE, weight="bold") / 2, _along(0, width, ends)
     return first + half <= zero <= width - last - half
 
 
 def _dot(alone: bool) -> dict[str, Any]:
     """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
     return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.55, "mew": 0}
-
-
-def _checked_ends(rows: Mapping[str, PooledEffect], xlim: Any) -> Ends:
-    """Return the ends of the axis: around all middles and the band, by default all intervals."""
-    if xlim is None:
-        drawn = chain.from_iterable(row.interval for row in rows.values())
-        return ends_around_zero([-EQUAL, EQUAL, *drawn])
-    low, high = axis_ends("xlim", xlim)
-    held = np.array([-EQUAL, EQUAL, *(row.interval[1] for row in rows.values())])
-    if low >= held.min() or high <= held.max():
-        raise ValueError(
-            f"xlim must hold the band and all middles, {held.min():g} to {held.max():g}, "
-            f"got {low:g} to {high:g}"
-        )
-    return low, high

@@ -5,7 +5,6 @@ from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator
 
 from workshop.plot import text_layout
 from workshop.plot.style import Figure
@@ -18,13 +17,6 @@ AIR = 0.1  # inches between two ticks' labels
 def figure_of(axes: Axes) -> Figure:
     """Return the figure of axes that were put into one of ours."""
     return cast(Figure, axes.figure)
-
-
-def log_ticks(low: float | int, high: float | int) -> list[float]:
-    """Return powers of ten inside two ends, and numbers between them where they are too few."""
-    found = LogLocator(subs=(1, 2, 5) if high / low < 300 else (1,)).tick_values(low, high)
-    few = ticks_within(found, low, high)
-    return few if len(few) > 1 else ticks_within(MaxNLocator(4).tick_values(low, high), low, high)
 
 
 def ticks_within(

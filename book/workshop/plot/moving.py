@@ -23,8 +23,6 @@ from workshop.plot.panels import LEADER
 from workshop.plot.style import DARK, house_style
 from workshop.plot.text_layout import SMALL
 
-__all__ = ["Computed", "bare", "moves", "moving_parts", "steps"]
-
 PREFIX = "moves:"
 POINTS = 72  # an inch
 LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}

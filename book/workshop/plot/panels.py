@@ -13,14 +13,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ensedu.common import checks
-from ensedu.methods import METHODS
-from workshop.plot import figure_checks, text_layout
+from workshop.plot import text_layout
 from workshop.plot.style import MUTED, Figure, house_style, look
 from workshop.plot.text_layout import SMALL
 
 Number = float | int
 Ends = tuple[Number, Number]
+Columns = int | tuple[int, int] | None
 
 #: Inches: one line of such letters, between panels that share an axis, around a whole figure.
 LINE, GAP, EDGE = 0.2, 0.34, 0.04
@@ -37,14 +36,13 @@ START = 0.24
 POINTED, KEPT, PRESSED = "pointed", "kept", "pressed"
 #: And what a line from a curve to its name is called.
 LEADER = "leader"
-MOST_PANELS, MOST_INCHES, LEAST_INCHES = 100, 50.0, 0.4
 
 
 def panels(
     count: int,
     *,
     height: Number,
-    columns: int | tuple[int, int] | None = None,
+    columns: Columns = None,
     sharex: bool = False,
     sharey: bool = False,
     left: Number = 0.78,
@@ -62,7 +60,7 @@ def panels(
     Parameters
     ----------
     count
-        How many panels there are, up to 100.
+        How many panels there are.
     height
         Inches that a panel is high, without what stands around it.
     columns
@@ -75,22 +73,7 @@ def panels(
         and for the labels of x.
     top
         Inches above all panels.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For numbers out of range, and panels that would be narrower than 0.4 inches.
     """
-    count = checks.positive_int("count", count)
-    if count > MOST_PANELS:
-        raise ValueError(f"count must be a positive integer up to {MOST_PANELS}, got {count}")
-    height = checks.real("height", height, low=0.0, high=MOST_INCHES)
-    checks.boolean("sharex", sharex)
-    checks.boolean("sharey", sharey)
-    around = {"left": left, "right": right, "above": above, "below": below, "top": top}
-    for name, value in around.items():
-        if checks.not_negative(name, value) >= MOST_INCHES:
-            raise ValueError(f"{name} must be below {MOST_INCHES:g} inches, got {value:g}")
     across, width, between = widths(count, columns, left, right, sharey)
     rows = math.ceil(count / across)
     under = max(GAP / 2, above) if sharex else below + above
@@ -118,23 +101,16 @@ def panels(
 
 
 def widths(
-    count: int, columns: Any, left: Number, right: Number, sharey: bool
+    count: int, columns: Columns, left: Number, right: Number, sharey: bool
 ) -> tuple[int, float, float]:
     """Return how many panels stand side by side, and inches: of one, and between two."""
     if columns is None:
         wide, narrow = (2 if count == 4 else min(3, count)), 1
-    elif isinstance(columns, (tuple, list)):
-        wide, narrow = checks.pair("columns", columns)
     else:
-        wide, narrow = checks.pair("columns", columns)[0], 1
+        wide, narrow = columns if isinstance(columns, tuple) else (columns, 1)
     across = min(count, narrow if look().narrow else wide)
     between = max(GAP, right) if sharey else right + left
     width = (look().width - left - right - between * (across - 1)) / across
-    if width < LEAST_INCHES:
-        raise ValueError(
-            f"columns must leave each panel {LEAST_INCHES} inches between left and right, "
-            f"got {across} columns, which leave {width:.2g}"
-        )
     return across, width, between
 
 
@@ -207,14 +183,6 @@ def cut_to_lines(
         lines.append(rest[:end].strip())
         rest = rest[end:].strip()
     return "\n".join(lines)
-
-
-def axis_ends(name: str, value: Any) -> tuple[float, float]:
-    """Return `value` as the two ends of an axis."""
-    low, high = figure_checks.series(name, value, 2)
-    if low >= high:
-        raise ValueError(f"{name} must rise, got {checks.given(value)}")
-    return float(low), float(high)
 
 
 def ticks(ends: Ends, most: int, whole: bool = False) -> dict[float, str]:
@@ -442,13 +410,3 @@ def _key_places(entries: Mapping[str, Any]) -> dict[str, tuple[float, int]]:
         found[words] = (x, row)
         x += size + AFTER
     return found
-
-
-def methods_of(colors: Any, names: Iterable[str], of: str) -> dict[str, str]:
-    """Return the method whose color each name gets: what `colors` says, or its own name."""
-    found = figure_checks.optional_mapping("colors", colors, "methods")
-    if unknown := found.keys() - set(names):
-        raise ValueError(f"colors must name entries of {of}, got {sorted(unknown)}")
-    for name, method in found.items():
-        checks.one_of(f"colors[{name!r}]", method, METHODS)
-    return {name: found.get(name, name) for name in names}

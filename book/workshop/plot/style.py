@@ -26,7 +26,6 @@ from ensedu.colors import PALETTE as PALETTE
 from ensedu.colors import SHARED as SHARED
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.methods import ROLE_LABELS as ROLE_LABELS
 from workshop.plot.fonts import LETTERS
 from workshop.plot.text_layout import number_in_words
 
@@ -57,19 +56,10 @@ class Look:
         Whether it is for a phone: panels stand below each other, names beside what they name.
     dark
         Whether it is for a dark page.
-
-    Raises
-    ------
-    TypeError
-        For anything but True and False.
     """
 
     narrow: bool = False
     dark: bool = False
-
-    def __post_init__(self) -> None:
-        checks.boolean("narrow", self.narrow)
-        checks.boolean("dark", self.dark)
 
     @property
     def width(self) -> float:
@@ -94,8 +84,6 @@ def look() -> Look:
 @contextmanager
 def rendering(look: Look) -> Iterator[None]:
     """Draw every figure inside a ``with`` block in this look."""
-    if not isinstance(look, Look):
-        raise TypeError(f"look must be a Look, got {checks.given(look)}")
     token = _LOOK.set(look)
     try:
         yield
@@ -143,11 +131,6 @@ RC: dict[str, Any] = LETTERS | {
     "svg.hashsalt": "ensedu",  # the same ids, so the same bytes, each time
     "axes.prop_cycle": cycler(color=list(PALETTE.values())),
 }
-
-
-def use_style() -> None:
-    """Set the house style for every figure from now on, your own included."""
-    mpl.style.use(["default", _style_settings()])
 
 
 @contextmanager
@@ -233,19 +216,3 @@ def color(name: str) -> str:
 def label(name: str) -> str:
     """Return a method's name in words; any other name as it is."""
     return LABELS.get(name, name)
-
-
-def role_style(role: str, name: str) -> dict[str, Any]:
-    """Return how a piece of a bar of this role looks next to this method.
-
-    Gray is what all members share, the method's color what it adds; hatching marks standard
-    deviations, a hollow piece biases. So the roles can be told apart without color, with a gap
-    between gray and color.
-    """
-    own = color(name)
-    return {
-        "shared": {"facecolor": SHARED, "linewidth": 0.0},
-        "per_member": {"facecolor": own, "linewidth": 0.0},
-        "scales": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0, "hatch": "/////"},
-        "biases": {"facecolor": "none", "edgecolor": own, "linewidth": 1.0},
-    }[role]

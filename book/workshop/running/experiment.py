@@ -16,8 +16,6 @@ from typing import Any
 from ensedu.common import checks
 from workshop.running.json_files import as_json
 
-__all__ = ["Experiment", "case_key"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:

@@ -8,8 +8,6 @@ from typing import Any
 
 from ensedu.common import checks
 
-__all__ = ["as_json", "rounded", "write_json"]
-
 DEPTH = 3  # what is nested no deeper stands on one line
 
 

@@ -11,8 +11,6 @@ from ensedu.common import checks
 from workshop.running.experiment import case_key
 from workshop.running.worker import Outcome
 
-__all__ = ["KeptRows"]
-
 
 class KeptRows:
     """A file of JSON lines: one that says of which run, then the rows in the order they came.

@@ -13,8 +13,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["SETTINGS", "machine", "one_thread", "restart_with_settings"]
-
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
     "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",

@@ -18,8 +18,6 @@ from workshop.running.experiment import Experiment, case_key
 from workshop.running.kept_rows import KeptRows
 from workshop.running.machine import SETTINGS, machine
 
-__all__ = ["LONGEST", "compute_table"]
-
 CODE = "code"
 #: Core-seconds that a table may take: an hour on two cores.
 LONGEST = 2 * 3600

@@ -11,8 +11,6 @@ from typing import Any
 import ensedu
 import workshop
 
-__all__ = ["code_digest", "files_digest", "imported_files", "source_files"]
-
 PACKAGES = {name.__name__: Path(name.__file__).parent for name in (ensedu, workshop)}
 
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from workshop.running.json_files import as_json
 
-__all__ = ["Outcome", "run_case", "start_worker"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -12,7 +12,6 @@ import pytest
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
-from ensedu.counting import Count
 from tests.book.looking import draw, explorer
 from workshop import plot
 from workshop.page import figure_numbers
@@ -104,9 +103,9 @@ def test_a_page_knows_what_is_said_where_a_reader_points(book):
 
 
 def test_a_page_and_jupyter_say_where_a_figure_comes_from(monkeypatch, tmp_path):
-    ours = {"draw": partial(plot.parameter_bars, {"a": Count(7)}), "alt": "a"}
+    ours = {"draw": plot.key, "alt": "a"}
     *_, caption = explore(**ours, table="bayes").widget().children
-    assert "drawing code: workshop.plot.bars.parameter_bars" in caption.value
+    assert "drawing code: workshop.plot.key.key" in caption.value
     assert "tables: bayes" in caption.value
     assert "<small>" not in explorer().widget().children[-1].value
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
-from workshop.experiments import LOCATIONS
+from workshop.experiments import NAMES, location
 from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
@@ -53,8 +53,8 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
 
 
 def test_each_table_has_a_command_and_each_experiment_its_code():
-    assert set(measured.names()) <= LOCATIONS.keys() | OTHERS.keys()
-    for place in set(LOCATIONS.values()):
+    assert set(measured.names()) <= {*NAMES, *OTHERS}
+    for place in {".".join(location(name)) for name in NAMES}:
         module, _, name = place.partition(".")
         assert name in lines_of_names(ast.parse(text_of(f"workshop.experiments.{module}")).body)
 

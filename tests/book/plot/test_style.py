@@ -12,11 +12,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.ft2font import FT2Font
 
-from ensedu.methods import METHODS, ROLES
+from ensedu.methods import METHODS
 from tests.book.looking import LIGHT, contrast, linear
 from workshop import plot
-from workshop.plot import colored_cells, fonts, house_style, label_layout, panels, rendering, style
-from workshop.plot.bars import _multiple_words
+from workshop.plot import colored_cells, fonts, house_style, panels, rendering, style
 from workshop.plot.compact import compact
 from workshop.plot.panels import (
     decimal,
@@ -75,15 +74,10 @@ def test_colors_stand_out_and_can_be_told_apart(shown):
             assert np.linalg.norm(own - shared) > (13 if head else 11)
 
 
-def test_each_method_has_its_own_look_and_each_role_one_without_color():
+def test_each_method_has_its_own_look():
     for table in (PALETTE, plot.LABELS, plot.MARKERS, plot.LINES):
         assert tuple(table) == tuple(METHODS)
         assert len(set(map(str, table.values()))) == len(METHODS)
-    looks = [style.role_style(role, "rank1") for role in ROLES]
-    assert looks[0]["facecolor"] != looks[1]["facecolor"]
-    assert [(one["facecolor"] == "none", one.get("hatch")) for one in looks[1:]] == [
-        (False, None), (True, "/////"), (True, None),
-    ]  # fmt: skip
     # Or a color that was exchanged would be exchanged once more.
     assert not set(DARK) & set(DARK.values()) and set(PALETTE.values()) < set(DARK)
 
@@ -110,8 +104,6 @@ def test_a_look_and_a_style_end_with_their_blocks_and_settings_of_users_change_n
     assert plot.look() == Look() and dict(mpl.rcParams) == before
     with mpl.rc_context({"font.size": 30, "figure.dpi": 50, "lines.linewidth": 9}):
         assert plot.png(plot.key()) == picture
-        plot.use_style()
-        assert mpl.rcParams["savefig.transparent"] and not mpl.rcParams["axes.spines.top"]
 
 
 def test_a_notebook_shows_a_figure_once_and_in_its_full_size():
@@ -232,9 +224,6 @@ def signed(value):
     (colored_cells.entry_text, -0.004, "0.00"),
     (colored_cells.entry_text, -1.236, "−1.24"), (colored_cells.scale_number, 12345.6, "12,346"),
     (colored_cells.scale_number, 0.00161, "0.0016"), (colored_cells.scale_number, -5.764, "−5.76"),
-    (_multiple_words, 0, "0.00 ×"), (_multiple_words, 1, "1.00 ×"),
-    (_multiple_words, 0.0042, "0.0042 ×"), (_multiple_words, 0.996, "0.9960 ×"),
-    (_multiple_words, 150, "150.00 ×"), (_multiple_words, 12345.6, "12,346 ×"),
 ])  # fmt: skip
 def test_numbers_in_few_letters(write, value, expected):
     assert write(value) == expected
@@ -245,10 +234,6 @@ def test_ticks_are_round_numbers_within_the_ends():
     assert ticks((-4.6, 4.6), 5) == {-4: "−4", -2: "−2", 0: "0", 2: "2", 4: "4"}
     assert list(ticks((1, 3), 9, whole=True).values()) == ["1", "2", "3"]
     assert list(ticks((0.1, 0.3), 2)) == [0.1, 0.2, 0.3]
-    assert label_layout.log_ticks(0.9, 110) == [1, 2, 5, 10, 20, 50, 100]
-    assert label_layout.log_ticks(0.9, 1100) == [1, 10, 100, 1000]
-    found = label_layout.log_ticks(11.1, 14.9)
-    assert 4 <= len(found) <= 8 and all(11.1 <= x <= 14.9 for x in found)
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

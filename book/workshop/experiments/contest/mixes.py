@@ -20,8 +20,6 @@ from ensedu.contest.tasks import given
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
 
-__all__ = ["NAMES", "TABLE", "Mix", "chosen", "intervals"]
-
 #: The table of predictions.
 TABLE = "contest/concrete-predictions"
 #: What the six are called; the unusual ones by the ingredients in which they are.

@@ -20,26 +20,6 @@ from workshop import measured
 from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from workshop.plot import PooledEffect
 
-__all__ = [
-    "COSTS",
-    "SCALED",
-    "SCORES",
-    "compared",
-    "contenders",
-    "costs",
-    "effects",
-    "forests",
-    "label",
-    "means",
-    "other_ways",
-    "passes",
-    "prices",
-    "rows",
-    "tables",
-    "task_scores",
-    "tasks",
-]
-
 #: All who are compared, if they have rows of each source.
 ENTERED = CONTESTANTS | TABULAR
 #: One network with a temperature, which is a rival of those without.

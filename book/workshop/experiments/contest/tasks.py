@@ -34,17 +34,6 @@ from ensedu.data import digits, letters, mnist5000, noisy, rotated
 from workshop.experiments.bayesian_cnn import LIKE_DIGITS
 from workshop.page.digit.drawings import LETTERS, jittered, seen
 
-__all__ = [
-    "DEGREES",
-    "FAR",
-    "FOREIGN",
-    "LABELS",
-    "MOST_ROWS",
-    "SAME_SOURCE",
-    "SEEN",
-    "TASKS",
-]
-
 #: The most rows of a task.
 MOST_ROWS = 3000
 #: From so many standard deviations above its mean on, an input is entered as a logarithm.

@@ -1,1 +1,1 @@
-"""What several experiments use: a recorder of a training, and comparisons over splits."""
+"""What several experiments use: a recorder, comparisons over splits, the best of several tries."""

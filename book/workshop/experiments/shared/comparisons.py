@@ -9,8 +9,6 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["LEVEL", "add_verdicts", "compare_pairs", "compare_with_reference"]
-
 LEVEL = 0.05
 
 

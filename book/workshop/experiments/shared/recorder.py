@@ -5,8 +5,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["Recorder"]
-
 
 class Recorder:
     """Calls `observe` after some steps of a training, and keeps what it returns.

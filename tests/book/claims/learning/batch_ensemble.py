@@ -14,7 +14,7 @@ from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import BATCH, DEEP, MEANING, beside, lower, row, units
 from tests.book.conftest import ran
 from workshop import measured
-from workshop.experiments import training_batch_ensemble as training
+from workshop.experiments import batch_ensemble_training as training
 from workshop.experiments.contest import mixes, reading
 
 CLAIMS = Claims(

@@ -59,7 +59,7 @@ def rows_of(name: str, *keys: str | int) -> np.ndarray:
 
 def errors(name: str) -> np.ndarray:
     """Return what part of the digits each network misreads, the best first."""
-    return np.sort(rows_of(name, "error", 0)) / 100
+    return np.sort(rows_of(name, "error")) / 100
 
 
 def by_epoch(name: str, *keys: str) -> np.ndarray:
@@ -144,7 +144,7 @@ def sum_of_the_prior() -> float:
 
 def sums(name: str, times: float) -> tuple[float, float, float]:
     """Return misfit, KL and both together of those of a contestant that read, nats a digit."""
-    reads = rows_of(name, "error", 0) < 10
+    reads = rows_of(name, "error") < 10
     misfit, kl = (rows_of(name, key)[reads].mean() for key in ("train_nll", "kl"))
     return misfit, times * kl, misfit + times * kl
 
@@ -227,16 +227,16 @@ says("0.2 | 11.1 | 11.3", lambda: sums("narrow", 1.0), of("narrow", "kl", times=
 says("0.05 | 1.2 | 1.3", lambda: sums("narrow_tenth", cnn.BAYESIAN["narrow_tenth"].beta),
      of("narrow_tenth", "kl", times=1.2))
 says("end with a larger sum than one",
-     lambda: max(rows_of("narrow", "elbo", 0)) < -sum_of_the_prior())
+     lambda: max(rows_of("narrow", "elbo")) < -sum_of_the_prior())
 says("more than ten of the 11.1 nats", lambda: 10 < small() < sums("narrow", 1.0)[1],
      of("narrow", "kl", times=0.1))
 says("at 0.05, nearer to that prior", lambda: cnn.BAYESIAN[cnn.STUCK].start)
 says("one of three networks is at chance", lambda: never_learned(cnn.STUCK))
 says("chance after 15 epochs", lambda: rows_of(cnn.STUCK, "by_epoch", "epoch")[0, -1])
 says("misread 4.7% and 10.7%", lambda: errors(cnn.STUCK)[:2], of("stuck", "error", times=0.9))
-says("a sum of 1.7 and 1.8", lambda: -rows_of(cnn.STUCK, "elbo", 0)[1:],
+says("a sum of 1.7 and 1.8", lambda: -rows_of(cnn.STUCK, "elbo")[1:],
      of("stuck", "elbo", times=1.1))
-says("less than the prior's", lambda: min(rows_of(cnn.STUCK, "elbo", 0)[1:]) > -sum_of_the_prior())
+says("less than the prior's", lambda: min(rows_of(cnn.STUCK, "elbo")[1:]) > -sum_of_the_prior())
 says("Ten splits of", lambda: len({*rows_of("wide", "split")}))
 says("4,000 digits to train on and 1,000 to", lambda: setting("train", "test"))
 says("Adam at 0.001, batches of 100, 30 epochs", lambda: (cnn.LR, *setting("batch_size", "epochs")))

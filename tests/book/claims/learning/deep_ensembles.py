@@ -13,7 +13,6 @@ from workshop import measured
 from workshop.experiments import table_one
 from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import TASKS
-from workshop.experiments.variance_head import sine
 
 CLAIMS = Claims(
     "learning/deep-ensembles",
@@ -30,7 +29,6 @@ says = CLAIMS.says
 
 TABLE = "table-one"
 BETAS, MOVED = ([f"{own}_{how}" for own in ("single", DEEP)] for how in ("beta", "adversarial"))
-SINE = "variance-head"
 TRIED = {key for own in CONTESTANTS.values() for one in own.tries for key in one}
 
 
@@ -119,13 +117,6 @@ def sizes(part: str) -> np.ndarray:
 def as_guessed(nats: np.ndarray, guess: np.ndarray) -> bool:
     """Say whether a guess is off, but only by a small part of what ten members gain."""
     return 0.002 < abs(nats - guess).max() < 0.03 * (nats[0] - nats[-1])
-
-
-def on_sine(said: str, beta: float) -> None:
-    """Claim how far off the mean is on a sine."""
-    way = "summary", {"beta": beta, "score": "rmse"}
-    says(said, lambda: (measured.row(measured.load(SINE)["summary"], **way[1])["mean"], beta),
-         Change(SINE, *way, "mean", times=1.1))  # fmt: skip
 
 
 def rmse() -> float:
@@ -218,11 +209,6 @@ says("a guess, and a good one", lambda: all(as_guessed(*by_size(of)[2:]) for of 
      five("by_size", 0, "nll", 9, times=1.1))
 says("is 0.92, so a thousand", kappa, five("by_size", 0, "squared", 1, times=1.2))
 says("would still have 92% of", lambda: kappa() + (1 - kappa()) / 1000)
-says("On 300 points of", lambda: sine.number)
-says("with noise 0.02", lambda: sine.noise)
-on_sine("is off by 0.37 at β = 0", 0.0)
-on_sine("by 0.24 at 0.5", 0.5)
-on_sine("by 0.20 at 1", 1.0)
 says("lowers the RMSE on concrete by 0.39 MPa",
      lambda: [*{round(-effect(one, "rmse")["difference"], 2) for one in BETAS}],
      Change(TABLE, "summary", {"contestant": BETAS[1]}, "difference", times=1.1))

@@ -12,7 +12,7 @@ from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import DEEP, beside, lower, row, units
 from tests.book.conftest import ran
 from workshop import measured
-from workshop.experiments import dropout
+from workshop.experiments import mc_dropout as dropout
 from workshop.experiments import running_example as example
 from workshop.experiments.contest import mixes, reading
 

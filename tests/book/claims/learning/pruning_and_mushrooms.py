@@ -9,7 +9,8 @@ from ensedu.data import bandit, mnist5000
 from ensedu.priors import Normal, ScaleMixture
 from tests.book.claiming import Change, Claims
 from workshop import measured
-from workshop.experiments import bandits, bayes, pruning
+from workshop.experiments import bandit as bandits
+from workshop.experiments import bayes, pruning
 
 CLAIMS = Claims(
     "learning/pruning-and-mushrooms",

@@ -35,7 +35,7 @@ CLAIMS = Claims(
 )
 says, reads = CLAIMS.says, CLAIMS.reads
 TABLE, NUMBERS, SIGMAS = "disentangling", trained.NUMBERS, trained.SIGMAS
-SURE, FEW, MANY = ("digit-splits", "summary", "means"), NUMBERS[0], NUMBERS[-1]
+SURE, FEW, MANY = ("digit-networks-splits", "summary"), NUMBERS[0], NUMBERS[-1]
 DEEP, MIX = "deep_ensemble", mixes.chosen()[4]
 STRENGTHS = np.array([mix.strength for mix in mixes.chosen()])
 
@@ -184,11 +184,12 @@ says("deep ensemble say 8, 2, 3 and 2", lambda: members("an X").argmax(-1).ravel
 says("All four members say 5", lambda: np.unique(members("an E").argmax(-1)))
 says("neither part holds a hundredth of a bit",
      lambda: entropy_parts(members("an E")).total[0] < 0.01 * np.log(2))
-reads("360 letters", "digit-splits", "settings", "number")
-says("over ten splits", lambda: len({r["split"] for r in measured.load("digit-splits")["rows"]}))
-reads("sure of 90% of the digits", *SURE, "single", "test", "sure", times=0.98)
-reads("still sure of 50%", *SURE, "single", "letters", "sure", times=1.05)
-reads("still sure of 49%", *SURE, "deep_ensemble", "letters", "sure", times=1.05)
+reads("360 letters", "digit-networks-splits", "settings", "number")
+says("over ten splits",
+     lambda: len({row["split"] for row in measured.load("digit-networks-splits")["rows"]}))
+reads("sure of 90% of the digits", *SURE, "single", "test", times=0.98)
+reads("still sure of 50%", *SURE, "single", "letters", times=1.05)
+reads("still sure of 49%", *SURE, "deep_ensemble", "letters", times=1.05)
 says("on these its four members agree", lambda: 4 * stored.SURE - 3 > 0.5)
 says("the error would be 1.2 times", lambda: five()[0] ** 0.5)
 says("One is 1.5 times the other", lambda: five()[0])

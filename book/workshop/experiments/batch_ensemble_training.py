@@ -15,7 +15,6 @@ corrected because they share training images; Holm's method adjusts the p-values
 
 import functools
 import math
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,29 +24,16 @@ import torch
 from numpy import ndarray as Array
 from torch import Tensor, nn
 
-from ensedu import counting, uncertainty
+from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
-from ensedu.torch import SaveTo, fit, mlp, predict
+from ensedu.torch import fit, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments.shared.comparisons import compare_pairs
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "CONTESTANTS",
-    "EXPERIMENT",
-    "TUNING",
-    "Recipe",
-    "examples",
-    "network",
-    "run",
-    "score",
-    "sizes",
-    "trained",
-    "tune",
-]
 
 MEMBERS = 4
 READ = {"digits": digits, "mnist5000": mnist5000}
@@ -65,13 +51,12 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "adam": torch.optim.AdamW,
     "sgd": functools.partial(torch.optim.SGD, momentum=0.9),
 }
-#: What all rows share; scores are taken after these epochs, of which the last is the end.
+#: What all rows share.
 BUDGETS = {
-    "digits": {"starts": 3, "batch_size": 48, "epochs": [1, 2, 3, 5, 8, 12, 20, 30, 40]},
-    "mnist5000": {"starts": 1, "batch_size": 50, "epochs": [15]},
+    "digits": {"starts": 3, "batch_size": 48, "epochs": 40},
+    "mnist5000": {"starts": 1, "batch_size": 50, "epochs": 15},
 }
-SCORES = ("accuracy", "nll", "members_nll", "disagreement", "chance", "error_correlation")
-CURVES = ("nll", "members_nll", "disagreement", "chance")
+SCORES = ("nll", "members_nll", "disagreement", "chance")
 
 
 @dataclass(frozen=True)
@@ -168,24 +153,19 @@ def network(data: str, contestant: str, start: int) -> nn.Module:
 
 
 def trained(
-    data: str, contestant: str, split: int, start: int, lr: float, batch_size: int,
-    epochs: list[int], after_epoch: Callable[[nn.Module], None] = lambda net: None,
-) -> nn.Module:  # fmt: skip
-    """Return a contestant after the last of `epochs`; `after_epoch` gets it after each."""
+    data: str, contestant: str, split: int, start: int, lr: float, batch_size: int, epochs: int
+) -> nn.Module:
+    """Return a trained contestant."""
     row = CONTESTANTS[contestant]
     net = network(data, contestant, start)
     loss = functools.partial(softmax_cross_entropy, reduction=row.loss)
     with one_thread():
-        with tempfile.TemporaryDirectory() as folder:
-            for epoch in epochs:
-                fit(
-                    net, *examples(data, split)[0], loss, epochs=row.longer * epoch,
-                    batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
-                    member_gradient_factor=1.0,
-                    split=row.split, seed=start, optimizer=OPTIMIZERS[row.optimizer],
-                    checkpoint=SaveTo(folder, every=10**6) if len(epochs) > 1 else None,
-                )  # fmt: skip
-                after_epoch(net)
+        fit(
+            net, *examples(data, split)[0], loss, epochs=row.longer * epochs,
+            batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
+            member_gradient_factor=1.0, split=row.split, seed=start,
+            optimizer=OPTIMIZERS[row.optimizer],
+        )  # fmt: skip
     return net
 
 
@@ -194,7 +174,6 @@ def score(net: nn.Module, x: Tensor, y: Array) -> dict[str, float]:
     p = uncertainty.softmax(predict(net, x).double().numpy())
     nll = uncertainty.categorical_nll(p, y)
     found = {
-        "accuracy": uncertainty.accuracy(uncertainty.averaged(p), y),
         "nll": uncertainty.mixture_nll(nll).mean(),
         "members_nll": nll.mean(),
     }
@@ -202,7 +181,6 @@ def score(net: nn.Module, x: Tensor, y: Array) -> dict[str, float]:
         found |= {
             "disagreement": uncertainty.disagreement(p),
             "chance": uncertainty.chance_disagreement(p, y),
-            "error_correlation": uncertainty.error_correlation(p, np.eye(p.shape[2])[y]),
         }
     return {name: float(value) for name, value in found.items()}
 
@@ -212,33 +190,18 @@ def run(
 ) -> dict[str, Any]:
     """Return the scores of a contestant on one split, each a list over starts.
 
-    What one network does not have is an empty list. ``curves`` are means over starts after each of
-    the budget's epochs, where these are several.
+    What one network does not have is an empty list.
     """
-    budget = budgets[data]
-    x, y = examples(data, split)[1]
-    recorded: list[list[dict[str, float]]] = []
+    budget, lr = budgets[data], CONTESTANTS[contestant].lr(data)
     starts = budget["starts"]
-    for start in range(starts * split, starts * (split + 1)):  # none is another split's, too
-        seen: list[dict[str, float]] = []
-
-        def record(net: nn.Module, seen: list[dict[str, float]] = seen) -> None:
-            seen.append(score(net, x, y))
-
-        net = trained(
-            data, contestant, split, start, CONTESTANTS[contestant].lr(data),
-            budget["batch_size"], budget["epochs"], record,
-        )  # fmt: skip
-        recorded.append(seen)
-    found: dict[str, Any] = {
-        name: [seen[-1][name] for seen in recorded if name in seen[-1]] for name in SCORES
-    }
-    found["curves"] = {
-        name: np.mean([[one[name] for one in seen] for seen in recorded], axis=0).tolist()
-        for name in CURVES
-        if len(budget["epochs"]) > 1 and name in recorded[0][0]
-    }
-    return {"parameters": counting.count(net).total, **found}
+    found = [
+        score(
+            trained(data, contestant, split, start, lr, budget["batch_size"], budget["epochs"]),
+            *examples(data, split)[1],
+        )
+        for start in range(starts * split, starts * (split + 1))  # none is another split's, too
+    ]
+    return {name: [one[name] for one in found if name in one] for name in SCORES}
 
 
 def tune(
@@ -247,7 +210,7 @@ def tune(
     """Return the NLL at a learning rate, None where training fails, and half of all classes."""
     budget = budgets[data]
     try:
-        net = trained(data, contestant, split, 0, lr, budget["batch_size"], budget["epochs"][-1:])
+        net = trained(data, contestant, split, 0, lr, budget["batch_size"], budget["epochs"])
     except FloatingPointError:
         return {"nll": None}
     nll = score(net, *examples(data, split)[1])["nll"]
@@ -256,13 +219,7 @@ def tune(
 
 def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
-    found = {}
-    for name in COMPARED["digits"]:
-        own = [row for row in rows if row["contestant"] == name]
-        rates = RATES[CONTESTANTS[name].optimizer]
-        nlls = [[row["nll"] for row in own if row["lr"] == lr] for lr in rates]
-        found[name] = int(np.argmin([np.inf if None in each else np.mean(each) for each in nlls]))
-    return found
+    return best_tries(rows, {n: RATES[CONTESTANTS[n].optimizer] for n in COMPARED["digits"]})
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -298,11 +255,10 @@ TUNING = Experiment(
 )
 EXPERIMENT = Experiment(
     name="batch-ensemble-training",
-    about="each score a list over starts: accuracy, nll in nats a test example of the mixture of "
-    "members, members_nll, their mean; disagreement of two members, that of members as accurate "
-    "that err independently (chance), and the correlation of their errors; curves: means over "
-    "starts after the epochs of the budget; the summary holds differences of pairs in nll, on "
-    "digits, with corrected intervals",
+    about="each score a list over starts: nll, nats a test example of the mixture of members, "
+    "members_nll, their mean; disagreement of two members, and that of members as accurate that "
+    "err independently (chance); the summary holds differences of pairs in nll, on digits, with "
+    "corrected intervals",
     budget="10 random splits, 3 starts on each of digits, 1 of MNIST; epochs and batches alike for "
     "all, but 4 x the epochs for split_longer; learning rate chosen among three on splits of "
     "digits apart, see batch-ensemble-training-tuning, and 0.001 on MNIST",

@@ -34,21 +34,9 @@ from ensedu.priors import Normal
 from ensedu.torch import mlp
 from ensedu.torch.base import seeded
 from workshop.experiments.shared.comparisons import add_verdicts
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "AGENTS",
-    "CHOSEN",
-    "EVERY",
-    "EXPERIMENT",
-    "GRIDS",
-    "TUNING",
-    "best_settings",
-    "decisions",
-    "run",
-    "run_setting",
-]
 
 #: How the book calls them, the reference first.
 AGENTS = {
@@ -62,8 +50,6 @@ AGENTS = {
 METHODS = {"thompson": "mean_field", "whole": "mean_field", "ensemble": "deep_ensemble"}
 COINS = {"explore": 0.05, "random": 1.0}
 SIZES, MEMBERS, SCALE = (64, 50, 50, 1), 10, 10.0
-#: After so many mushrooms each the regret is kept.
-EVERY = 40
 RATES, STDS = (3e-3, 1e-2), (0.02, 0.1)
 _PLAIN = [
     {"lr": lr, "weight_decay": decay}
@@ -139,47 +125,28 @@ def run(
     agent: str, seed: int, number: int, first: int, steps: int,
     chosen: dict[str, dict[str, float]],
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the regret as it grows, and which part of the last quarter is eaten."""
+    """Return the regret at the end."""
     mushrooms = bandit.sample(np.random.default_rng(seed), number)
     eaten = decisions(agent, mushrooms, seed, first, steps, **chosen.get(agent, {}))
-    late, bad = eaten[-(number // 4) :], mushrooms.poisonous[-(number // 4) :]
-    return {
-        "regret": bandit.regret(eaten, mushrooms.poisonous)[EVERY - 1 :: EVERY].tolist(),
-        "edible": float(late[~bad].mean()),
-        "poisonous": float(late[bad].mean()),
-    }
+    return {"regret": float(bandit.regret(eaten, mushrooms.poisonous)[-1])}
 
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return for each agent the setting of least regret, the mean over seeds."""
-    found = {}
-    for agent, grid in GRIDS.items():
-        means = [
-            np.mean([row["regret"] for row in rows if (row["agent"], row["setting"]) == (agent, i)])
-            for i in range(len(grid))
-        ]
-        found[agent] = int(np.argmin(means))
-    return found
+    tries = {agent: range(len(grid)) for agent, grid in GRIDS.items()}
+    return best_tries(rows, tries, who="agent", key="setting", score="regret")
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return means over seeds, and how the regret at the end differs from that of greedy."""
-    own = {
-        agent: [row for row in rows if row["agent"] == agent]
-        for agent in dict.fromkeys(row["agent"] for row in rows)
+    """Return means over seeds, and how the regret differs from that of greedy."""
+    ends = {
+        agent: np.array([row["regret"] for row in rows if row["agent"] == agent])
+        for agent in AGENTS
     }
-    ends = {agent: np.array([row["regret"][-1] for row in own[agent]]) for agent in own}
-    found: list[dict[str, Any]] = []
-    for agent in own:
-        means = {
-            name: float(np.mean([row[name] for row in own[agent]]))
-            for name in ("edible", "poisonous")
-        }
-        found.append({"agent": agent, "regret": float(ends[agent].mean()), **means})
-    others = [agent for agent in own if agent != "greedy"]
-    intervals = [uncertainty.paired(ends[agent] - ends["greedy"]) for agent in others]
-    entries = {entry["agent"]: entry for entry in found}
-    add_verdicts([(entries[agent], one) for agent, one in zip(others, intervals, strict=True)])
+    found = [{"agent": agent, "regret": float(own.mean())} for agent, own in ends.items()]
+    greedy = ends.pop("greedy")
+    intervals = [uncertainty.paired(own - greedy) for own in ends.values()]
+    add_verdicts(list(zip(found[1:], intervals, strict=True)))
     return found
 
 
@@ -201,10 +168,9 @@ TUNING = Experiment(
 )
 EXPERIMENT = Experiment(
     name="bandit",
-    about="regret: cumulative, after every 40th of 2,000 mushrooms, in units of pay-off; edible, "
-    "poisonous: the part of those that is eaten, of the last 500; the summary holds means over "
-    "seeds, and the paired differences of the last regret from greedy's, with 95 % intervals, "
-    "p-values adjusted over the table (Holm), and verdicts",
+    about="regret: cumulative, after 2,000 mushrooms, in units of pay-off; the summary holds means "
+    "over seeds, and the paired differences from greedy's, with 95 % intervals, p-values adjusted "
+    "over the table (Holm), and verdicts",
     budget="12 seeds of mushrooms, pay-offs, starts and minibatches; five steps of Adam after "
     "every fifth mushroom; the best of eight settings an agent on two seeds apart",
     cases=[{"agent": agent, "seed": seed} for seed in range(12) for agent in AGENTS],

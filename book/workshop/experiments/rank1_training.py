@@ -1,11 +1,11 @@
 """How a rank-1 BNN is trained: its loss, start, prior and draws, on digits.
 
 Protocol, fixed before the results. Splits, sizes, epochs, batches, Adam, the three learning rates
-and the way one is chosen are those of `training_batch_ensemble`, whose rows stand beside ours: one
+and the way one is chosen are those of `batch_ensemble_training`, whose rows stand beside ours: one
 network, one larger, the deep ensemble, the BatchEnsemble from signs. Each contestant has the rate
 with the least NLL on three other splits of the same images. A standard deviation starts at
 √(p / (1 - p)), p = 0.001, the KL grows linearly over 32 of 40 epochs, as Dusenberry et al. let it
-over 200 of 250; a forecast is the average over 32 passes of four members, on the way over `FEW`.
+over 200 of 250; a forecast is the average over 32 passes of four members.
 The mean over members of their KLs is divided by the 1,344 images to learn from. Starts are drawn
 anew on each split.
 
@@ -25,41 +25,25 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from torch import Tensor
 
-from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.variational import kl, softplus
 from workshop import measured
-from workshop.experiments import training_batch_ensemble as before
-from workshop.experiments.shared.comparisons import compare_pairs, compare_with_reference
+from workshop.experiments import batch_ensemble_training as before
+from workshop.experiments.shared.comparisons import compare_pairs
+from workshop.experiments.shared.tuning import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "CONTESTANTS",
-    "EXPERIMENT",
-    "GRADIENTS",
-    "NOISE",
-    "NOISY",
-    "TUNING",
-    "Recipe",
-    "Stack",
-    "gradients",
-    "run",
-    "train",
-]
 
 MEMBERS = 4
 RATES = before.RATES["adam"]
 #: Scores are taken after these epochs, of which the last is the end.
 EPOCHS = (1, 2, 3, 5, 8, 12, 20, 30, 40)
-#: Passes of a score on the way, which takes as long as an epoch otherwise.
-FEW = 4
 SETTINGS = {"splits": 10, "starts": 2, "batch_size": 48, "epochs": list(EPOCHS), "passes": 32}
-#: Rows of `training_batch_ensemble` that stand beside ours.
-BESIDE = ("single", "wide", "deep_ensemble", "signs")
+#: Rows of `batch_ensemble_training` that stand beside ours.
+BESIDE = ("wide", "deep_ensemble", "signs")
 
 
 @dataclass(frozen=True)
@@ -109,7 +93,7 @@ PAIRS = (
     ("published", "signs"),
     ("normal", "batch"), ("signs", "batch"), ("normal", "wide"), ("normal", "deep_ensemble"),
 )  # fmt: skip
-CURVES = ("train_nll", "kl", "nll", "draw_nll", "negative", "sigma")
+CURVES = ("train_nll", "negative", "sigma")
 Noise = list[tuple[Tensor, Tensor]]
 
 
@@ -277,24 +261,19 @@ def score(
 ) -> dict[str, Float[Array, " G"]]:
     """Return the scores of each network.
 
-    ``nll`` is the mixture's of all passes of all members, ``member_nll`` that of all passes of one
-    member, ``draw_nll`` that of one pass of one, both on average; ``point_nll`` the mixture's of
-    the members at their means, and ``prior_nll`` that of `nll` with r and s drawn from the prior.
+    ``nll`` is the mixture's of all passes of all members, ``draw_nll`` that of one pass of one, on
+    average; ``point_nll`` the mixture's of the members at their means, and ``prior_nll`` that of
+    `nll` with r and s drawn from the prior.
     """
     with torch.no_grad(), one_thread():
-        drawn = [stack.forward(x, stack.noise(None)) for _ in range(passes)]
-        each = torch.stack([nlls(logits, y) for logits in drawn], 1)  # (G, S, M, B)
-        S = math.log(passes)
-        members = S - torch.logsumexp(-each, 1)  # (G, M, B)
-        p = torch.stack([logits.softmax(-1) for logits in drawn]).mean(0)  # (G, M, B, k)
+        drawn = [nlls(stack.forward(x, stack.noise(None)), y) for _ in range(passes)]
+        each = torch.stack(drawn, 1)  # (G, S, M, B)
+        members = math.log(passes) - torch.logsumexp(-each, 1)  # (G, M, B)
         found = {
-            "accuracy": (p.mean(1).argmax(-1) == y).double().mean(1),
             "nll": mixture_nll(members).mean(1),
-            "member_nll": members.mean((1, 2)),
             "draw_nll": each.mean((1, 2, 3)),
             "point_nll": mixture_nll(nlls(stack.forward(x, None), y)).mean(1),
             "prior_nll": mixture_nll(prior_nlls(stack, x, y, passes)).mean(1),
-            "disagreement": torch.tensor([uncertainty.disagreement(one) for one in p.numpy()]),
         }
     return {name: value.numpy() for name, value in found.items()}
 
@@ -328,7 +307,7 @@ def run(
     """Return the scores of a contestant: lists over splits of lists over starts, and curves.
 
     ``curves`` are means over all after each of the epochs; of ``sigma`` the 10th, 50th and 90th
-    percentile of a network's entries, of ``kl`` nats an image.
+    percentile of a network's entries.
     """
     row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
     x, y = stacked_test_examples(range(splits), starts)
@@ -338,17 +317,14 @@ def run(
 
     def record(stack: Stack, nll: Any) -> None:
         means, deviations = stack.fast_weight_moments()
-        found = score(stack, x, y, passes if len(curves["nll"]) == len(epochs) - 1 else FEW)
-        with torch.no_grad():
-            kl = stack.kl().numpy() / number
         percentiles = np.percentile(deviations.reshape(len(x), -1), [10, 50, 90], axis=1)
-        for name, value in {
-            "train_nll": nll.mean(), "kl": kl.mean(), "nll": found["nll"].mean(),
-            "draw_nll": found["draw_nll"].mean(), "negative": (means < 0).mean(),
-        }.items():  # fmt: skip
-            curves[name].append(float(value))
+        curves["train_nll"].append(float(nll.mean()))
+        curves["negative"].append(float((means < 0).mean()))
         curves["sigma"].append(percentiles.mean(1).tolist())
-        last.update(found, kl=kl, far=np.abs(means - 1).mean((1, 2)))
+        if len(curves["sigma"]) == len(epochs):
+            last.update(score(stack, x, y, passes))
+            with torch.no_grad():
+                last["kl"] = stack.kl().numpy() / number
 
     train(row, range(splits), starts, RATES[row.chosen], batch_size, epochs, record)
     found = {name: value.reshape(splits, starts).tolist() for name, value in last.items()}
@@ -367,7 +343,7 @@ def tune(
 def noise(
     splits: int, starts: int, batch_size: int, epochs: list[int], passes: int
 ) -> dict[str, Any]:
-    """Return the scores of one network with noise: lists over splits of lists over starts.
+    """Return the NLL of one network with noise: lists over splits of lists over starts.
 
     ``tuning`` is the NLL on each of three other splits, by learning rate.
     """
@@ -378,102 +354,31 @@ def noise(
 
     tuning = [scored(range(1000, 1003), 1, lr)["nll"].tolist() for lr in RATES]
     lr = RATES[int(np.argmin(np.mean(tuning, axis=1)))]
-    found = scored(range(splits), starts, lr)
-    scores = {
-        name: found[name].reshape(splits, starts).tolist()
-        for name in ("accuracy", "nll", "draw_nll", "point_nll")
-    }
-    return {"lr": lr, "tuning": tuning, **scores}
+    found = scored(range(splits), starts, lr)["nll"].reshape(splits, starts)
+    return {"lr": lr, "tuning": tuning, "nll": found.tolist()}
 
 
 def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
-    return {
-        name: int(np.argmin([np.mean(row["nll"]) for row in rows if row["contestant"] == name]))
-        for name in CONTESTANTS
-    }
+    return best_tries(rows, dict.fromkeys(CONTESTANTS, RATES))
 
 
-def gradients(
-    split: int, sizes: list[int], images: int, draws: int, epochs: int, batch_size: int
-) -> dict[str, Any]:
-    """Return the variance over draws of a batch's gradient, by array, for each size of it.
-
-    Summed over the entries of W, and of the means and the ρ of r and s, and averaged over the
-    batches into which so many images fall; the network is that from N(1, 0.1²) after so many
-    epochs.
-    """
-    row = CONTESTANTS["normal"]
-    net = train(row, [split], 1, RATES[row.chosen], batch_size, [epochs])
-    x, y = (part[None, :images] for part in before.examples("digits", split)[0])
-    many = Stack(row, range(draws), net.sizes)
-    for name, value in many.parameters.items():
-        value.data.copy_(net.parameters[name].detach().expand_as(value))
-    found: dict[str, Any] = {}
-    for kind in ("member", "example"):
-        own: dict[str, list[float]] = {"weight": [], "mean": [], "rho": []}
-        for size in sizes:
-            each = [
-                spread(many, x[:, rows], y[:, rows], kind == "example")
-                for rows in torch.arange(images).split(size)
-            ]
-            for part in own:
-                own[part].append(float(np.mean([one[part] for one in each])))
-        found[kind] = own
-    return found
-
-
-def spread(
-    many: Stack, x: Float[Tensor, "1 B m"], y: Int[Tensor, "1 B"], per_example: bool
-) -> dict[str, float]:
-    """Return the variance over a stack of equal networks of the gradient of one batch."""
-    size = x.shape[1]
-    with one_thread():
-        noise = many.noise(size if per_example else None)
-        logits = many.forward(x.expand(many.number, -1, -1), noise)
-        loss = nlls(logits, y.expand(many.number, -1)).mean((1, 2)).sum()
-        grads = torch.autograd.grad(loss, list(many.parameters.values()))
-    found = {"weight": 0.0, "mean": 0.0, "rho": 0.0}
-    for name, grad in zip(many.parameters, grads, strict=True):
-        for part in found:
-            if name.endswith(part):
-                found[part] += float(grad.var(0).sum())
-    return found
-
-
-def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return differences from one network, of all contestants and of `BESIDE`, and `PAIRS`."""
+def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what `compare_pairs` makes of the NLLs, of `BESIDE` too."""
     other = measured.load("batch-ensemble-training")["rows"]
-    flat = [
-        {"contestant": "batch" if name == "signs" else name, "split": row["split"]}
-        | {score: row[score] for score in ("nll", "accuracy")}
-        for name in BESIDE
-        for row in other
-        if (row["data"], row["contestant"]) == ("digits", name)
-    ]
-    flat += [
-        {"contestant": f"rank1_{row['contestant']}", "split": split}
-        | {score: row[score][split] for score in ("nll", "accuracy")}
-        for row in rows
-        for split in range(len(row["nll"]))
-    ]
-    size = {"train": len(before.examples("digits", 0)[0][1]), "test": before.TEST["digits"]}
-    return {
-        "compared": compare_with_reference(
-            flat, reference="single", scores=("nll", "accuracy"), higher=("accuracy",), **size
-        ),
-        "pairs": compare_pairs(nll_of(flat), PAIRS, **size),
-    }
-
-
-def nll_of(flat: list[dict[str, Any]]) -> dict[str, Array]:
-    """Return the NLLs of each contestant, (splits,), means over starts."""
-    return {
-        name.removeprefix("rank1_"): np.array(
-            [np.mean(row["nll"]) for row in flat if row["contestant"] == name]
+    values = {
+        "batch" if name == "signs" else name: np.array(
+            [
+                np.mean(row["nll"])
+                for row in other
+                if (row["data"], row["contestant"]) == ("digits", name)
+            ]
         )
-        for name in dict.fromkeys(row["contestant"] for row in flat)
+        for name in BESIDE
     }
+    values |= {row["contestant"]: np.mean(row["nll"], axis=1) for row in rows}
+    size = {"train": len(before.examples("digits", 0)[0][1]), "test": before.TEST["digits"]}
+    return compare_pairs(values, PAIRS, **size)
 
 
 TUNING = Experiment(
@@ -491,12 +396,11 @@ TUNING = Experiment(
 )
 EXPERIMENT = Experiment(
     name="rank1-training",
-    about="each score a list over splits of lists over starts, on test images: accuracy; nll, "
-    "nats an image of the mixture of 32 passes of four members, member_nll of all passes of one "
-    "member, draw_nll of one pass, both on average; point_nll of members at their means, "
-    "prior_nll of draws from the prior; disagreement of two members; kl in nats an image to learn "
-    "from; far, the mean distance of a mean from 1; curves: means after the epochs; the summary "
-    "holds differences from one network of batch-ensemble-training, and of pairs",
+    about="each score a list over splits of lists over starts, on test images: nll, nats an image "
+    "of the mixture of 32 passes of four members, draw_nll of one pass of one, on average; "
+    "point_nll of members at their means, prior_nll of draws from the prior; kl in nats an image "
+    "to learn from; curves: means after the epochs; the summary holds differences of pairs, and "
+    "from contestants of batch-ensemble-training",
     budget="10 random splits of digits, 2 starts on each, 40 epochs of Adam for all; learning "
     "rate chosen among three on other splits, see rank1-training-tuning",
     cases=[{"contestant": name} for name in CONTESTANTS],
@@ -504,28 +408,11 @@ EXPERIMENT = Experiment(
     settings=SETTINGS,
     summarize=summarize,
 )
-GRADIENTS = Experiment(
-    name="rank1-gradients",
-    about="the variance over draws of the gradient of a batch's mean NLL, summed over entries and "
-    "averaged over batches, by array and size of the batch: one draw a member, or one for each "
-    "image",
-    budget="the network of rank1-training from N(1, 0.1²) after 5 epochs, one start on each of 5 "
-    "splits, 100 draws",
-    cases=[{"split": split} for split in range(5)],
-    run=gradients,
-    settings={
-        "sizes": [1, 2, 4, 8, 16, 32, 64, 128],
-        "images": 128,
-        "draws": 100,
-        "epochs": 5,
-        "batch_size": 48,
-    },
-)
 NOISE = Experiment(
-    name="rank1-noise",
+    name="rank1-training-noise",
     about="one network whose layers' inputs and outputs are multiplied by noise of N(1, 0.1²), in "
-    "training and after, four weight samples a step: scores as in rank1-training, nll that of the "
-    "mixture of 128 weight samples; tuning: nll by learning rate on three other splits",
+    "training and after, four weight samples a step: nll of the mixture of 128 weight samples, "
+    "lists over splits of lists over starts; tuning: nll by learning rate on three other splits",
     budget="as rank1-training",
     cases=[{}],
     run=noise,

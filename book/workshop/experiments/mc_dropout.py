@@ -1,21 +1,17 @@
 """Dropout while training and dropout at test time, told apart; and what the rate p decides.
 
-`run` trains 64-64-64-10 on the digits and makes a row of the table ``mc-dropout``. Five contestants
-are what two questions make of one network, whether units are dropped while it trains and whether
-at test time, and a deep ensemble beside them::
-
-                        masks off at test     32 masks at test
-    trained without     single                masks
-    trained with        off                   mc_dropout
+`run` trains 64-64-64-10 on the digits and makes a row of the table ``mc-dropout``: ``single``
+without masks, and a network that was trained with them, whose masks are ``off`` at test, or are
+drawn 32 times, ``mc_dropout``.
 
 The protocol was fixed before the table was computed: 10 splits of the 1,797 digits into 300 to test
 on, 297 to choose settings on, and 400 or 1,200 of the others to train on; three starts on each, in
 one order of the examples; 1,500 steps of AdamW, or a few more, alike for all. Each contestant has
-four settings: those trained without masks a weight decay (`masks`: the rate, without decay), the
-others the rate, without decay. On each split a contestant takes the setting with the least NLL on
-the 297, the mean over starts. Masks are drawn for each example while training, as ``nn.Dropout``
-does, and for each pass at test time. One network is each of the four members of the deep ensemble,
-its score the mean over them. `steps` was settled later, when rows had been seen.
+four settings: the one trained without masks a weight decay, the others the rate, without decay. On
+each split a contestant takes the setting with the least NLL on the 297, the mean over starts. Masks
+are drawn for each example while training, as ``nn.Dropout`` does, and for each pass at test time.
+One network is each of four, its score the mean over them. `steps` was settled later, when rows had
+been seen.
 
 `run_curve` trains the running example's MC dropout at other rates, and on more data, with as many
 steps: minibatches are a third of the data.
@@ -35,35 +31,19 @@ from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments import running_example as example
-from workshop.experiments.shared.comparisons import compare_with_reference
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
-
-__all__ = [
-    "CONTESTANTS",
-    "CURVE",
-    "EXPERIMENT",
-    "PASSES",
-    "RATES",
-    "chosen",
-    "run",
-    "run_curve",
-    "trained_curve",
-]
 
 SIZES, MEMBERS = (64, 64, 64, 10), 4
 #: How the book calls them, the reference first.
 CONTESTANTS = {
     "single": "one network",
-    "masks": "masks at test only",
     "off": "masks in training only",
     "mc_dropout": "MC dropout",
-    "deep_ensemble": "deep ensemble",
 }
 RATES, DECAYS = (0.05, 0.1, 0.2, 0.5), (0.0, 0.1, 0.3, 1.0)
 #: How many passes are averaged for the curve; MC dropout itself has `REPORTED`.
 PASSES, REPORTED = (1, 2, 4, 8, 16, 32, 64), 32
-SCORES = ("nll", "accuracy", "ece")
 TEST, VALIDATION = 300, 297
 #: Examples to train on, and epochs: 1,560 and 1,520 steps of 32.
 EPOCHS = {400: 120, 1200: 40}
@@ -116,16 +96,6 @@ def probabilities(
     return np.moveaxis(found.reshape(passes, -1, *found.shape[1:]), 0, 1)
 
 
-def scores_of_average(members: Float[Array, "M B k"], labels: Int[Array, " B"]) -> dict[str, float]:
-    """Return what the average of members' probabilities is worth."""
-    averaged = uncertainty.averaged(members)
-    return {
-        "nll": nll(members, labels),
-        "accuracy": float(uncertainty.accuracy(averaged, labels)),
-        "ece": uncertainty.ece(averaged, labels),
-    }
-
-
 def nll(members: Float[Array, "M B k"], labels: Int[Array, " B"]) -> float:
     """Return the mean NLL of the average of members' probabilities."""
     each = uncertainty.categorical_nll(members, labels)
@@ -147,47 +117,28 @@ def run(
     """Return scores of each contestant, lists over settings of lists over starts."""
     data, validation, test = split_digits(train, split)
     recipe: dict[str, Any] = {"data": data, "seed": split, "epochs": EPOCHS[train], "lr": lr}
-    found: dict[str, dict[str, list[list[float]]]] = {}
+    found: dict[str, Any] = {name: {"validation": [], "nll": []} for name in CONTESTANTS}
 
-    def add_setting(contestant: str, forecasts: tuple[Array, Array]) -> None:
-        """Keep the scores of one setting, of forecasts (starts, nets, members or passes, B, k)."""
-        values = [
-            [
-                {"validation": nll(p, validation[1]), **scores_of_average(p_test, test[1])}
-                for p, p_test in zip(*nets, strict=True)
-            ]
-            for nets in zip(*forecasts, strict=True)
-        ]
-        for name in ("validation", *SCORES):
-            means = [float(np.mean([value[name] for value in nets])) for nets in values]
-            found.setdefault(contestant, {}).setdefault(name, []).append(means)
-
-    def on_both_parts(net: nn.Module, passes: int) -> tuple[Array, Array]:
-        """Return probabilities on both parts, (networks, passes, B, k)."""
-        one, other = (probabilities(net, x, passes, split) for x, _ in (validation, test))
-        return one, other
-
-    def by_start(members: Array) -> Array:
-        return members.reshape(starts, MEMBERS, *members.shape[1:])
+    def add_setting(contestant: str, net: nn.Module, passes: int, networks: int = 1) -> Array:
+        """Keep the scores of one setting, and return what each network says of the test part."""
+        for key, (x, labels) in (("validation", validation), ("nll", test)):
+            members = probabilities(net, x, passes, split)
+            each = [nll(own[:REPORTED], labels) for own in members]
+            means = np.reshape(each, (starts, networks)).mean(axis=1)
+            found[contestant][key].append(means.tolist())
+        return members
 
     for decay in decays:
         net = trained(starts * MEMBERS, 0.0, decay, **recipe)
-        one, other = map(by_start, on_both_parts(net, 1))
-        add_setting("single", (one, other))
-        add_setting("deep_ensemble", (np.swapaxes(one, 1, 2), np.swapaxes(other, 1, 2)))
-        for p in [] if decay else rates:
-            one, other = map(by_start, on_both_parts(with_rate(net, p), REPORTED))
-            add_setting("masks", (one, other))
-    passes = []
+        add_setting("single", net, 1, MEMBERS)
+    by_passes = []
     for p in rates:
         net = trained(starts, p, 0.0, **recipe)
-        one, other = on_both_parts(with_rate(net, 0.0), 1)
-        add_setting("off", (one[:, None], other[:, None]))
-        one, other = on_both_parts(with_rate(net, p), PASSES[-1])
-        add_setting("mc_dropout", (one[:, None, :REPORTED], other[:, None, :REPORTED]))
-        each = [nll_by_passes(members, test[1]) for members in other]
-        passes.append(np.mean(each, axis=0).tolist())
-    return found | {"by_passes": passes}
+        add_setting("off", with_rate(net, 0.0), 1)
+        members = add_setting("mc_dropout", with_rate(net, p), PASSES[-1])
+        each = [nll_by_passes(own, test[1]) for own in members]
+        by_passes.append(np.mean(each, axis=0).tolist())
+    return found | {"by_passes": by_passes}
 
 
 def chosen(row: dict[str, Any], contestant: str) -> int:
@@ -196,36 +147,18 @@ def chosen(row: dict[str, Any], contestant: str) -> int:
 
 
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return, for each number of examples, comparisons and means of each setting.
+    """Return, for each number of examples, each contestant's mean NLL with each setting, and steps.
 
-    ``compared`` is of chosen settings, and corrected over its own comparisons, as ``steps`` is;
-    ``settings`` holds each contestant's mean NLL with each setting, and ``chosen`` how many splits
-    chose each.
+    ``steps`` is of chosen settings, and corrected over its own comparisons.
     """
     found = {}
     for train in dict.fromkeys(row["train"] for row in rows):
         own = [row for row in rows if row["train"] == train]
-        flat = [
-            {"contestant": name, "split": row["split"]}
-            | {key: row[name][key][chosen(row, name)] for key in SCORES}
+        settings = {
+            name: np.mean([row[name]["nll"] for row in own], axis=(0, 2)).tolist()
             for name in CONTESTANTS
-            for row in own
-        ]
-        found[str(train)] = {
-            "compared": compare_with_reference(
-                flat, reference="single", scores=list(SCORES), train=train, test=TEST,
-                higher=["accuracy"],
-            ),
-            "settings": {
-                name: np.mean([row[name]["nll"] for row in own], axis=(0, 2)).tolist()
-                for name in CONTESTANTS
-            },
-            "chosen": {
-                name: np.bincount([chosen(row, name) for row in own], minlength=4).tolist()
-                for name in CONTESTANTS
-            },
-            "steps": steps(own, train),
-        }  # fmt: skip
+        }
+        found[str(train)] = {"settings": settings, "steps": steps(own, train)}
     return found
 
 
@@ -315,11 +248,11 @@ def summarize_curve(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 EXPERIMENT = Experiment(
     name="mc-dropout",
-    about="digits, each score a list over settings of lists over initial seeds, on the test part: "
-    "nll, nats an example of the average of passes or members; accuracy; ece; validation, the nll "
-    "on the part to choose settings on; by_passes, the test nll of 1, 2, 4, ... 64 passes, the "
-    "mean over starts; the summary compares chosen settings with one network by the corrected "
-    "resampled t-test, with Holm's correction over all comparisons of a number of examples",
+    about="digits, each score a list over settings of lists over initial seeds: nll, nats an "
+    "example of the test part, of the average of passes; validation, the same of the part to "
+    "choose settings on; by_passes, the test nll of 1, 2, 4, ... 64 passes, the mean over starts; "
+    "the summary compares what masks in training and averaging passes change, by the corrected "
+    "resampled t-test, with Holm's correction",
     budget="10 splits x 3 starts, 1,500 steps of AdamW for all, four settings a contestant, "
     "chosen on each split on 297 digits that nobody trains or is tested on",
     cases=[{"train": train, "split": split} for train in EPOCHS for split in range(10)],
