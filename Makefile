@@ -50,9 +50,8 @@ book: $(READY) ## Build the book into _build/html
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
 # A machine under load can stall a browser: what fails is tried once more, and named.
-check-site: book ## Open every page in a browser, print the cheat sheet: errors, access, weight, sliders
+check-site: book ## Open every page in a browser: errors, access, weight, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
-	$(PY) scripts/cheat_sheet.py $(BUILD)/html $(BUILD)/cheat-sheet.pdf
 	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
 
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
@@ -92,11 +91,10 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-bench: $(OTHERS)/ready book ## Time layers, models, two processes, and training on a page
+bench: $(OTHERS)/ready $(READY) ## Time layers, models, and two processes
 	$(OTHERS)/bin/python benchmarks/bench.py book/workshop/results/speed-cpu.json
 	$(OTHERS)/bin/python benchmarks/whole.py book/workshop/results/whole-models.json
 	$(PY) benchmarks/scaling.py book/workshop/results/scaling.json
-	$(PY) benchmarks/live.py book/workshop/results/live.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop

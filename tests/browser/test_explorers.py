@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from scripts.browsing import DESK, PHONE, visit
-from scripts.browsing import pages as all_pages
+from scripts.check_site import pages as all_pages
 
 BACKPROP = "book/learning/bayes-by-backprop.html"
 IMAGES = "book/learning/bayesian-cnn.html"

@@ -9,7 +9,6 @@ import pytest
 
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
-from scripts import cheat_sheet
 from scripts.browsing import DESK, PHONE, SMALL, visit
 from scripts.check_site import THEME, accessible, open_context
 from workshop.figures.intro import TRIES
@@ -239,12 +238,12 @@ def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
 
 
 def test_the_cheat_sheet_has_every_method_with_its_count_and_prints_on_one_page(page, server):
-    visit(page, server + cheat_sheet.PAGE)
+    visit(page, server + "book/cheat-sheet.html")
     for block in page.locator(".ensedu-sheet section").all():
         key = block.get_attribute("data-method")
         assert block.locator("p > b").inner_text() == METHODS[key].label
         count = counting.mlp([1, 50, 50, 1], key, **size_option(key, 4))
         assert block.locator("strong").inner_text() == f"{count.total:,}"
     assert page.locator(".ensedu-sheet section").count() == 5
-    pdf = cheat_sheet.printed(page.context.browser, server + cheat_sheet.PAGE)
-    assert cheat_sheet.pages(pdf) == 1 and len(pdf) < 300_000
+    pdf = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1 and len(pdf) < 300_000
