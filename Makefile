@@ -17,12 +17,12 @@ LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents --ignore tests/firefox tests
-# With the shapes in annotations checked: of what others call, not of the book's own pages, nor in
-# processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
+# With the shapes in annotations checked: of what others call, not of the book's own pages, nor of
+# benchmarks, nor in processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
 # the time. All cases of a test call the same functions: every eighth is enough.
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)" \
   --every 8 \
-  --ignore tests/book
+  --ignore tests/book --ignore tests/test_benchmarks.py --ignore tests/test_package.py
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
