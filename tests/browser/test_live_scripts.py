@@ -203,7 +203,7 @@ TOLD = [
     ({"means": INSIDE}, {},
      "The inner band is ±\u00a00.00 at the points, and ±\u00a02.00 in the widest gap."),
     ({"means": PARTED + INSIDE}, {"points": [[-1, 0], [2.5, 0]], "axes": UNITS},
-     "The inner band is ±\u00a07.00 at the points, and ±\u00a014.00 in the widest gap."),
+     "The inner band is ±\u00a07.00 at the points, and ±\u00a014.0 in the widest gap."),
     ({"means": SAME[:1]}, {}, "One curve, so there is no band but that of the noise."),
     ({"means": SAME}, {"points": []}, "There is no point to learn from: add one."),
     ({"map": {"information": [0.1, 0.75, 0.5]}}, {"data": "moons", "points": [[0, 0, 1]]},

@@ -86,9 +86,9 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_models_count_as_their_arrays(name):
     build, given = MODELS[name]
-    model = build()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        model = build()
         picture = xray(model, 5, **given)
         assert picture.counts.keys() | picture.refused.keys() == METHODS.keys()
         head = next((layer.name for layer in picture.layers if layer.head), None)
