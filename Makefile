@@ -17,12 +17,12 @@ LAUNCH  := $(BUILD)/launch
 PYTEST  := $(PY) -m pytest
 WORKERS ?= auto
 UNIT    := --ignore tests/browser --ignore tests/peers --ignore tests/zoo --ignore tests/tangents --ignore tests/firefox tests
-# With the shapes in annotations checked: of what others call, not of the book's own pages, nor in
-# processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
+# With the shapes in annotations checked: of what others call, not of the book's own pages, nor of
+# benchmarks, nor in processes that a test starts. Of the marked tests the hook would change the outcome, or nothing but
 # the time. All cases of a test call the same functions: every eighth is enough.
 TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or compiled or large)" \
   --every 8 \
-  --ignore tests/book
+  --ignore tests/book --ignore tests/test_benchmarks.py --ignore tests/test_package.py
 # A file stays in one process. Of a notebook every cell is compared.
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
@@ -93,11 +93,10 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-bench: $(OTHERS)/ready book ## Time layers, models, two processes, and training on a page
+bench: $(OTHERS)/ready $(READY) ## Time layers, models, and two processes
 	$(OTHERS)/bin/python benchmarks/bench.py book/workshop/results/speed-cpu.json
 	$(OTHERS)/bin/python benchmarks/whole.py book/workshop/results/whole-models.json
 	$(PY) benchmarks/scaling.py book/workshop/results/scaling.json
-	$(PY) benchmarks/live.py book/workshop/results/live.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop

@@ -13,14 +13,18 @@ import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 
 import ensedu.torch as et
-from benchmarks.targets import KINDS
+from benchmarks import measure
 from ensedu.torch import products
+
+#: What is timed. A first layer is one whose input wants no gradient.
+KINDS = ("forward", "forward+backward", "first layer", "step")
 
 
 @dataclass
@@ -265,3 +269,24 @@ def form_of(run):
     finally:
         products.folds = rule
     return "fold" if found[-1] else "scale"
+
+
+def both_forms(m, n, M, B, kinds, *, seconds, device="cpu", **factory):
+    """Time a BatchEnsemble's layer in its two forms, by kind of pass, and say which one runs."""
+    factory |= {"device": device}
+    one = Contestant(et.BatchEnsembleLinear(m, n, M, **factory))
+    passes, found = one.passes(*one.batch(M, B, m, n, **factory)), {}
+    for kind in kinds:
+
+        def within(name, run=passes[kind]):
+            with form(name):
+                run()
+
+        runs = {name: partial(within, name) for name in ("scale", "fold")}
+        times = measure.compare(runs, "scale", seconds=seconds, device=device)
+        found[kind] = {
+            "chosen": form_of(passes[kind]),
+            "seconds": times["scale"]["seconds"][1],
+            "fold over scale": times["fold"]["ratio"],
+        }
+    return found

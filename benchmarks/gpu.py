@@ -1,30 +1,34 @@
 """The first minutes on a GPU: are the layers right there, how fast are they, is the rule good?
 
-`gpu.sh` runs the steps one by one, each in a process of its own with a limit of time, and works
-without a network and without packages other than PyTorch and NumPy:
+`gpu.sh` runs all steps, each in a process of its own with a limit of time, and works without a
+network and without packages other than PyTorch and NumPy:
 
-    python benchmarks/gpu.py STEP --parts FOLDER [--device cuda] [--seconds LIMIT] [--quick]
-
-check       every layer against an explicit loop, values and gradients
+check       every layer against itself on the CPU in float64, values and gradients
 layers      layers in float32, TF32 and bf16 beside nn.Linear, bmm and other packages, and peaks
 models      converted networks: a pass forward and a training step, and its peak
 forms       scale and fold over a grid: does the rule choose the faster one?
 compiled    layers and a network under torch.compile
-report      put together what the steps wrote, print a short table
 
 Each case stands alone: if it fails, its error is its result. A step writes after each case, so that
-what is cut off loses one, and it stops by itself at LIMIT. In the JSON each step has a list of
-rows with `error`, or, for contestants by name, `seconds` and `ratio` as in `bench.py`.
+what is cut off loses one, and it stops by itself before its limit. At the end what the steps wrote
+is put together. In the JSON each step has a list of rows with `error`, or, for contestants by name,
+`seconds` and `ratio` as in `bench.py`.
 """
 
 import argparse
 import contextlib
+import copy
+import functools
 import gc
+import importlib.util
 import itertools
 import json
 import math
+import os
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -34,7 +38,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from benchmarks import bench, contestants, measure, targets
+from benchmarks import bench, contestants, measure
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from workshop.running import json_files
@@ -71,8 +75,7 @@ class Step:
             row = keys | {"error": said(error)}
         self.rows.append(row)
         json_files.write_json(self.path, {"rows": self.rows, "left_out": self.left_out})
-        words = " ".join(f"{key} {value}" for key, value in keys.items())
-        print(f"{words}: {row.get('error', 'done')}", flush=True)
+        print(f"{words_of(keys)}: {row.get('error', 'done')}", flush=True)
         free(self.device)
 
     def finish(self):
@@ -87,6 +90,13 @@ def said(error):
     """Return the kind of an error and its first line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"[:300]
+
+
+def words_of(row):
+    """Return what a row is of."""
+    return " ".join(
+        f"{key} {own}" for key, own in row.items() if key != "error" and not isinstance(own, dict)
+    )
 
 
 def free(device):
@@ -104,101 +114,62 @@ def multiply_in(precision):
         torch.backends.cudnn.allow_tf32 = precision == "tf32"
 
 
-# --- check: every layer against a loop over its matrices ---
-
-
-def by_matrices(layer, x, noise):
-    """The output of a layer, member by member, from `weight_matrices` and the biases."""
-    matrices = layer.weight_matrices(noise)
-    if isinstance(layer, (et.MeanFieldLinear, et.MeanFieldConv2d)):
-        bias = layer.bias_mean + F.softplus(layer.bias_rho) * noise["bias"]
-        return product(x, matrices[0], bias)
-    pairs = zip(matrices, layer.bias, strict=True)
-    return torch.stack([product(x[i], *pair) for i, pair in enumerate(pairs)])
-
-
-def product(x, matrix, bias):
-    """Multiply by a matrix (m, n), or convolve with a kernel (C_in, C_out, k, k)."""
-    if matrix.ndim == 2:
-        return x @ matrix + bias
-    return F.conv2d(x, matrix.transpose(0, 1), bias, padding=1)
-
-
-def by_moments(layer, x, noise):
-    """The output of a mean-field layer that draws outputs: mean and deviation of each."""
-    mean = x @ layer.weight_mean.mT + layer.bias_mean
-    variance = x**2 @ F.softplus(layer.weight_rho).mT ** 2 + F.softplus(layer.bias_rho) ** 2
-    return mean + variance.sqrt() * noise["output"]
-
-
-def by_flips(layer, x, noise):
-    """The output of a Flipout layer: each example with a weight of its own."""
-    deviation = F.softplus(layer.weight_rho).mT * noise["weight"]
-    signs = noise["input_signs"][:, :, None] * noise["output_signs"][:, None, :]  # (B, m, n)
-    weights = layer.weight_mean.mT + deviation * signs
-    bias = F.softplus(layer.bias_rho) * noise["bias"] * noise["output_signs"]
-    return (x[:, None] @ weights)[:, 0] + layer.bias_mean + bias
+# --- check: every layer against itself on the CPU ---
 
 
 def checked_layers():
-    """Return layers by name: how to build one, and what it should compute."""
-    M, m, n = 3, 5, 11
-    conv = {"kernel_size": 3, "padding": 1}
+    """Return by name how to build a layer of each kind."""
     made = {}
     for name in ("DeepEnsemble", "BatchEnsemble", "Rank1", "MeanField"):
-        size = {} if name == "MeanField" else {"ensemble_size": M}
-        for kind, more in (("Linear", {}), ("Conv2d", conv)):
-            build = getattr(et, name + kind)
-            made[name + kind] = (lambda b=build, k=size | more, **f: b(m, n, **k, **f), by_matrices)
-    made["BatchEnsembleLinear, memory saving"] = (
-        lambda **f: et.BatchEnsembleLinear(m, n, M, memory_saving=True, **f),
-        by_matrices,
-    )
-    made["MeanFieldLinear, local"] = (
-        lambda **f: et.MeanFieldLinear(m, n, estimator="local", **f),
-        by_moments,
-    )
-    made["MeanFieldLinear, flipout"] = (
-        lambda **f: et.MeanFieldLinear(m, n, estimator="flipout", **f),
-        by_flips,
-    )
+        size = {} if name == "MeanField" else {"ensemble_size": 3}
+        for kind, more in (("Linear", {}), ("Conv2d", {"kernel_size": 3, "padding": 1})):
+            made[name + kind] = functools.partial(getattr(et, name + kind), 5, 11, **size, **more)
+    saving = functools.partial(et.BatchEnsembleLinear, 5, 11, 3, memory_saving=True)
+    made["BatchEnsembleLinear, memory saving"] = saving
+    for name in ("local", "flipout"):
+        made[f"MeanFieldLinear, {name}"] = functools.partial(
+            et.MeanFieldLinear, 5, 11, estimator=name
+        )
     return made
 
 
-def difference(build, expected, B, device, dtype):
-    """The largest relative difference between a layer and the loop, in values and gradients."""
+def difference(build, B, device, dtype):
+    """The largest relative difference from the CPU's float64, in values and gradients."""
     torch.manual_seed(0)
-    layer = build(device=device, dtype=dtype)
-    leading = (layer.ensemble_size, B) if hasattr(layer, "ensemble_size") else (B,)
-    size = (6, 7) if layer.batch_axis == -4 else ()
-    x = torch.randn(*leading, 5, *size, device=device, dtype=dtype, requires_grad=True)
-    noise = None
-    if METHODS[layer.method].stochastic:
-        noise = layer.noise(torch.Generator(device).manual_seed(0), x.shape)
-    wanted = [x, *layer.parameters()]
-    y = layer(x) if noise is None else layer(x, noise)
-    slope = torch.randn_like(y)
-    found = [y, *torch.autograd.grad(y, wanted, slope)]
-    y = expected(layer, x, noise)
-    exact = [y, *torch.autograd.grad(y, wanted, slope)]
-    found = [((a - b).norm() / b.norm()).item() for a, b in zip(found, exact, strict=True)]
-    return max(found) if all(map(math.isfinite, found)) else math.inf
+    exact = build(dtype=torch.float64)
+    leading = (exact.ensemble_size, B) if hasattr(exact, "ensemble_size") else (B,)
+    x = torch.randn(*leading, 5, *((6, 7) if exact.batch_axis == -4 else ()), dtype=torch.float64)
+    noise = []
+    if METHODS[exact.method].stochastic:
+        noise = [exact.noise(torch.Generator().manual_seed(0), x.shape)]
+
+    def found(layer, **there):
+        own = x.detach().to(**there).requires_grad_()
+        given = ({name: one.to(**there) for name, one in drawn.items()} for drawn in noise)
+        y = layer(own, *given)
+        slope = torch.linspace(-1, 1, y.numel(), **there).view_as(y)
+        return y, *torch.autograd.grad(y, [own, *layer.parameters()], slope)
+
+    there = {"device": device, "dtype": dtype}
+    pairs = zip(found(copy.deepcopy(exact).to(**there), **there), found(exact), strict=True)
+    errors = [((a.cpu().double() - b).norm() / b.norm()).item() for a, b in pairs]
+    return max(errors) if all(map(math.isfinite, errors)) else math.inf
 
 
 def check(step):
-    """Every layer on the device against an explicit loop, in float64 and float32."""
+    """Every layer on the device, in float64 and float32."""
     multiply_in("float32")
 
-    def compare(build, expected, dtype, bound):
-        found = max(difference(build, expected, B, step.device, dtype) for B in (3, 101))
+    def compare(build, dtype, bound):
+        found = max(difference(build, B, step.device, dtype) for B in (3, 101))
         if not found <= bound:
             raise AssertionError(f"relative difference {found:.2g}, accepted is {bound:g}")
         return {"difference": found}
 
-    for name, (build, expected) in checked_layers().items():
+    for name, build in checked_layers().items():
         for dtype, bound in ((torch.float64, 1e-10), (torch.float32, 1e-3)):
             step.case(
-                lambda b=build, e=expected, d=dtype, t=bound: compare(b, e, d, t),
+                functools.partial(compare, build, dtype, bound),
                 layer=name,
                 dtype=str(dtype).removeprefix("torch."),
             )
@@ -221,9 +192,16 @@ def failing(built, M, B, m, kinds, factory):
     return errors
 
 
-def race(step, built, M, B, m, kinds, weigh, dtype):
+def prepared(step, precision):
+    """Choose a precision, and return what arrays are made with."""
+    multiply_in(precision)
+    torch.manual_seed(0)
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    return {"device": step.device, "dtype": dtype}
+
+
+def race(step, built, M, B, m, kinds, weigh, factory):
     """Time the contestants that run; those that do not have an error instead."""
-    factory = {"device": step.device, "dtype": dtype}
     errors = failing(built, M, B, m, kinds, factory)
     free(step.device)
     built = {name: one for name, one in built.items() if name not in errors}
@@ -231,65 +209,52 @@ def race(step, built, M, B, m, kinds, weigh, dtype):
     return {"contestants": found, "errors": errors}
 
 
+def layer(step, method, precision, m, M, B, compiling=None):
+    """Time a method's layer beside others; with options for ``torch.compile``, beside itself."""
+    factory, on_gpu = prepared(step, precision), step.device == "cuda"
+    built = contestants.METHODS[method](m, m, M, **factory)
+    if compiling is None:
+        kinds = ("forward", "forward+backward", "step")
+        weigh = ("saved", "peak") if on_gpu or method == "rank1" else ("saved",)
+        if method != "mean_field":
+            built["bmm"] = contestants.Contestant(contestants.BatchedProduct(m, m, M, **factory))
+    else:
+        kinds, weigh = ("forward", "forward+backward"), ("peak",) if on_gpu else ()
+        torch.compiler.reset()  # a function is compiled anew for few layers only
+        built = {name: built[name] for name in ("limit", "ensedu")}
+        ours = built["ensedu"]
+        call = torch.compile(ours.layer, fullgraph=True, **compiling)
+        built["ensedu, compiled"] = contestants.Contestant(ours.layer, ours.axes, call)
+    return race(step, built, M, B, m, kinds, weigh, factory)
+
+
 def layers(step):
     """The layers in all precisions, with their peaks, beside all others."""
     sizes = [(32, 4, 8)] if step.quick else LAYER_SIZES
-    kinds = ("forward", "forward+backward", "step")
-
-    def one(method, precision, m, M, B):
-        multiply_in(precision)
-        torch.manual_seed(0)
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        factory = {"device": step.device, "dtype": dtype}
-        built = contestants.METHODS[method](m, m, M, **factory)
-        if method != "mean_field":
-            built["bmm"] = contestants.Contestant(contestants.BatchedProduct(m, m, M, **factory))
-        weigh = ("saved", "peak") if step.device == "cuda" or method == "rank1" else ("saved",)
-        return race(step, built, M, B, m, kinds, weigh, dtype)
-
     precisions = PRECISIONS[1:] if step.quick else PRECISIONS
     for (m, M, B), precision, method in itertools.product(sizes, precisions, contestants.METHODS):
-        if method == "mean_field" and M != 4:
-            continue
-        keys = {"method": method, "precision": precision, "m": m, "M": M, "B": B}
-        step.case(lambda k=keys: one(**k), **keys)
+        if method != "mean_field" or M == 4:
+            keys = {"method": method, "precision": precision, "m": m, "M": M, "B": B}
+            step.case(functools.partial(layer, step, **keys), **keys)
 
 
 def compiled(step):
     """Layers under torch.compile beside themselves, then a training step of two networks."""
     m, M, B = (32, 4, 8) if step.quick else (1024, 4, 256)
     options = {"backend": "aot_eager"} if step.quick else {}
-    kinds = ("forward", "forward+backward")
-
-    def layer(method, precision):
-        multiply_in(precision)
-        torch.compiler.reset()  # a function is compiled anew for few layers only
-        torch.manual_seed(0)
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        factory = {"device": step.device, "dtype": dtype}
-        built = contestants.METHODS[method](m, m, M, **factory)
-        built = {name: built[name] for name in ("limit", "ensedu")}
-        ours = built["ensedu"]
-        call = torch.compile(ours.layer, fullgraph=True, **options)
-        built["ensedu, compiled"] = contestants.Contestant(ours.layer, ours.axes, call)
-        weigh = ("peak",) if step.device == "cuda" else ()
-        return race(step, built, M, B, m, kinds, weigh, dtype)
-
-    def all_layers(precision):
-        for method in ("rank1",) if step.quick else contestants.METHODS:
-            step.case(
-                lambda a=method: layer(a, precision),
-                method=method, precision=precision, m=m, M=M, B=B,
-            )  # fmt: skip
-
-    all_layers("bf16")
-    cases = [("mlp", MEMBER_METHODS), ("wide_resnet", ("batch_ensemble",))]
-    for name, methods in [("mlp", ("batch_ensemble",))] if step.quick else cases:
-        step.case(
-            lambda n=name, a=methods: trained(step, n, "bf16 autocast", ("single", *a), options),
-            network=name, precision="bf16 autocast", M=step.members,
-        )  # fmt: skip
-    all_layers("tf32")
+    methods = ("rank1",) if step.quick else contestants.METHODS
+    of_layers = [
+        {"method": method, "precision": precision, "m": m, "M": M, "B": B}
+        for precision in ("bf16", "tf32")
+        for method in methods
+    ]
+    nets = [("mlp", MEMBER_METHODS), ("wide_resnet", ("batch_ensemble",))]
+    for keys in of_layers[: len(methods)]:
+        step.case(functools.partial(layer, step, compiling=options, **keys), **keys)
+    for name, own in [("mlp", ("batch_ensemble",))] if step.quick else nets:
+        network(step, name, "bf16 autocast", ("single", *own), options)
+    for keys in of_layers[len(methods) :]:
+        step.case(functools.partial(layer, step, compiling=options, **keys), **keys)
 
 
 # --- models: converted networks ---
@@ -387,20 +352,21 @@ def trained(step, name, precision, methods, compile_options=None):
     return {"contestants": found, "errors": errors}
 
 
+def network(step, name, precision, *more):
+    """Time one network as a case."""
+    keys = {"network": name, "precision": precision, "M": step.members}
+    step.case(functools.partial(trained, step, name, precision, *more), **keys)
+
+
 def networks(step):
     """Converted networks, all methods side by side; times are over one network's."""
-    methods = tuple(METHODS)  # the single network first
     cases = [("mlp", p) for p in ("float32", "tf32", "bf16 autocast")]
     cases += [("wide_resnet", p) for p in ("tf32", "bf16 autocast", "float32")]
+    cases.append(("resnet50", "bf16 autocast"))
     if step.quick:
         cases = [("mlp", "float32"), ("wide_resnet", "bf16 autocast")]
-    else:
-        cases += [("resnet50", "bf16 autocast")]
     for name, precision in cases:
-        step.case(
-            lambda n=name, p=precision: trained(step, n, p, methods),
-            network=name, precision=precision, M=step.members,
-        )  # fmt: skip
+        network(step, name, precision, tuple(METHODS))  # the single network first
 
 
 # --- forms: scale or fold ---
@@ -408,42 +374,16 @@ def networks(step):
 
 def forms(step):
     """Time both forms of BatchEnsemble over a grid, and ask which one the rule would choose."""
-    sizes, batches = (FORM_SIZES, FORM_BATCHES)
-    if step.quick:
-        sizes, batches = [(16, 32)], (4, 64)
+    sizes, batches = ([(16, 32)], (4, 64)) if step.quick else (FORM_SIZES, FORM_BATCHES)
 
     def one(precision, m, n, M, B):
-        multiply_in(precision)
-        torch.manual_seed(0)
-        dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        factory = {"device": step.device, "dtype": dtype}
-        layer = contestants.Contestant(et.BatchEnsembleLinear(m, n, M, **factory))
-        passes = layer.passes(*layer.batch(M, B, m, n, **factory))
-
-        def within(form, run):
-            with contestants.form(form):
-                run()
-
-        found = {}
-        for kind in FORM_KINDS:
-            run = passes[kind]
-            times = measure.compare(
-                {form: lambda f=form, r=run: within(f, r) for form in ("scale", "fold")},
-                "scale",
-                seconds=step.seconds / 2,
-                device=step.device,
-            )
-            found[kind] = {
-                "chosen": contestants.form_of(run),
-                "seconds": times["scale"]["seconds"][1],
-                "fold over scale": times["fold"]["ratio"],
-            }
-        return found
+        factory = prepared(step, precision)
+        return contestants.both_forms(m, n, M, B, FORM_KINDS, seconds=step.seconds / 2, **factory)
 
     for M, precision in ((4, "tf32"), (4, "bf16"), (16, "tf32")):
         for (m, n), B in itertools.product(sizes, batches):
             keys = {"precision": precision, "m": m, "n": n, "M": M, "B": B}
-            step.case(lambda k=keys: one(**k), **keys)
+            step.case(functools.partial(one, **keys), **keys)
 
 
 def judged(rows, kind):
@@ -482,26 +422,24 @@ def judged(rows, kind):
 # --- report ---
 
 
-def report(parts, device, path):
+def report(options):
     """Put the parts together, write them, and return the lines of a short table."""
     found = {}
     for name in STEPS:
-        file = parts / f"{name}.json"
+        file = options.parts / f"{name}.json"
         found[name] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
-    said_by_shell = parts / "steps.txt"
-    steps = said_by_shell.read_text(encoding="utf-8").splitlines() if said_by_shell.exists() else []
     rows = {name: part["rows"] if part else [] for name, part in found.items()}
-    rule = {kind: judged(rows["forms"], kind) for kind in FORM_KINDS}
     result = {
-        "machine": machine(device),
+        "machine": machine(options.device),
         "missing": contestants.missing(),
-        "steps": steps,
         "left_out": {name: part["left_out"] for name, part in found.items() if part},
-        "rule": rule,
+        "rule": {kind: judged(rows["forms"], kind) for kind in FORM_KINDS},
         **rows,
     }
-    json_files.write_json(path, result)
-    return list(lines_of(result))
+    lines, path = [*lines_of(result), ""], options.out / f"speed-{options.device}"
+    json_files.write_json(path.with_suffix(".json"), result)
+    path.with_suffix(".txt").write_text("\n".join(lines), encoding="utf-8")
+    print(*lines, f"wrote {path}.json", sep="\n")
 
 
 def lines_of(result):
@@ -510,29 +448,20 @@ def lines_of(result):
     yield f"{where['name']} ({where['capability']}), {where['versions'].get('torch')}"
     if result["missing"]:
         yield f"not installed, so left out: {', '.join(result['missing'])}"
-    bad = [row for row in result["check"] if "error" in row]
-    yield f"check: {len(result['check']) - len(bad)} of {len(result['check'])} equal a loop"
-    for row in bad:
-        yield f"  {row['layer']} {row['dtype']}: {row['error']}"
-    for name in ("layers", "compiled"):
-        yield f"{name}: time over nn.Linear: forward, both, step (peak over its); others: both"
-        yield from (layer_line(row) for row in result[name] if "network" not in row)
-        errors = {
-            f"  {contestant}: {error[:110]}"
-            for row in result[name]
-            if "network" not in row
-            for contestant, error in row.get("errors", {}).items()
-        }
-        yield from sorted(errors)
-    yield "models: time over one network's (forward, step), and peak, MB"
-    for row in (*result["models"], *(r for r in result["compiled"] if "network" in r)):
-        yield f"  {row['network']} {row['precision']} M {row['M']} {row.get('error', '')}"
+    good = sum("error" not in row for row in result["check"])
+    yield f"check: {good} of {len(result['check'])} layers equal the CPU's"
+    yield f"times over nn.Linear's or one network's: {', '.join(contestants.KINDS)}; peak, MB"
+    for row in (row for name in STEPS for row in result[name]):
+        if "contestants" in row or "error" in row:
+            yield " ".join([words_of(row), row.get("error", "")])
         for label, entry in row.get("contestants", {}).items():
-            peak = f"{entry['peak_bytes'] / 1e6:9,.0f}" if "peak_bytes" in entry else ""
-            times = "".join(f"{entry[kind]['ratio'][1]:8.2f}" for kind in ("forward", "step"))
-            yield f"    {label:26}{times}{peak}"
+            times = (
+                f"{entry[kind]['ratio'][1]:.2f}" for kind in contestants.KINDS if kind in entry
+            )
+            peak = f"{entry['peak_bytes'] / 1e6:,.0f}" if "peak_bytes" in entry else ""
+            yield f"    {label:34}{'':2}{'  '.join(times)}  {peak}"
         for label, error in row.get("errors", {}).items():
-            yield f"    {label:26}  {error[:110]}"
+            yield f"    {label:34}  {error}"
     yield "forms: does the rule choose the faster one?"
     for kind, found in result["rule"].items():
         if found:
@@ -541,56 +470,80 @@ def lines_of(result):
                 f"{found['time lost']:.1%} lost; with the best c, {found['best c']:.2f}, "
                 f"{found['faster chosen with best c']}, {found['time lost with best c']:.1%}"
             )
-    yield from (f"  error: {row['error'][:110]}" for row in result["forms"] if "error" in row)
     for name, number in result["left_out"].items():
         if number:
             yield f"{name}: {number} cases left out, out of time"
 
 
-def layer_line(row):
-    """Say one cell in one line: all of ours, and the others forward and backward."""
-    start = f"  {row['method']:14} {row['precision']:7} m {row['m']} M {row['M']} B {row['B']}: "
-    if "error" in row:
-        return start + row["error"][:110]
-    limit, *others = row["contestants"].items()
-    words = []
-    for name, entry in others:
-        ratios = {k: entry[k]["ratio"][1] for k in targets.KINDS if k in entry}
-        if name != "ensedu":
-            words.append(f"{name} {ratios['forward+backward']:.2f}")
+STEPS = {"check": check, "layers": layers, "models": networks, "forms": forms, "compiled": compiled}
+#: Seconds that a step may take; on a CPU others may be at work.
+LIMITS = {"tests": 90, "check": 40, "layers": 80, "models": 85, "forms": 55, "compiled": 110}
+TESTS = (
+    "tests/test_layers.py", "tests/test_networks.py", "tests/numpy/test_gradients.py",
+    "tests/torch/test_modules.py", "tests/torch/test_conv.py",
+)  # fmt: skip
+
+
+def tests(options):
+    """Return the command of our own tests on this device, or say which package they lack."""
+    missing = [name for name in ("pytest", "hypothesis") if not importlib.util.find_spec(name)]
+    if missing:
+        print(f"tests: skipped, without {' and '.join(missing)}")
+        return None
+    files = [*TESTS]
+    if importlib.util.find_spec("safetensors") and importlib.util.find_spec("tqdm"):
+        files.append("tests/torch/train/test_fitting.py")
+    more = ["-k", options.device, "-o", f"cache_dir={options.parts}/cache", "-W", "default"]
+    return ["-m", "pytest", "-q", *more, *files, *(["--collect-only"] if options.quick else [])]
+
+
+def run_all(options):
+    """Run each step in a process of its own, whatever the others do; return the exit status."""
+    given = [f"--parts={options.parts}", f"--device={options.device}"]
+    given += ["--quick"] if options.quick else []
+    began, told = time.monotonic(), []
+    for name, limit in LIMITS.items():
+        limit *= 5 if options.quick else 1
+        command = [__file__, name, *given, f"--seconds={limit - 20}"]
+        if name == "tests" and (command := tests(options)) is None:
             continue
-        peak = ""
-        if "peak_bytes" in entry:
-            peak = f" ({entry['peak_bytes'] / max(1, limit[1]['peak_bytes']):.2f})"
-        words.append(name + "".join(f" {ratio:.2f}" for ratio in ratios.values()) + peak)
-    return start + "; ".join(words)
-
-
-STEPS = {
-    "check": check,
-    "layers": layers,
-    "models": networks,
-    "forms": forms,
-    "compiled": compiled,
-}
+        print(f"== {name}")
+        start, log = time.monotonic(), options.parts / f"{name}.log"
+        with log.open("w", encoding="utf-8") as file:
+            try:
+                status = subprocess.run(
+                    [sys.executable, *command], stdout=file, stderr=file, timeout=limit
+                ).returncode
+                words = f"failed, status {status}" if status else "ran"
+            except subprocess.TimeoutExpired:
+                words = f"cut off after {limit} s"
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        print(*(line[:200] for line in lines[-3:]), sep="\n")
+        told.append(f"{name}: {words} ({time.monotonic() - start:.0f} s)")
+    report(options)
+    print(f"== summary: {time.monotonic() - began:.0f} s", *told, sep="\n")
+    print(f"all that was printed: {options.parts}/*.log")
+    return int(not all(": ran (" in line for line in told))
 
 
 def main(arguments=None):
-    """Run one step; return the exit status, 1 if a case failed."""
+    """Run one step, or all; return the exit status, 1 if a case failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=(*STEPS, "report"))
-    parser.add_argument("--parts", type=Path, required=True, help="the folder of the steps' files")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
+    parser.add_argument("step", choices=(*STEPS, "all"))
+    parser.add_argument("--parts", type=Path, help="the folder of the steps' files")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default=os.environ.get("DEVICE"))
     parser.add_argument("--seconds", type=float, default=math.inf, help="when to stop")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
-    parser.add_argument("--path", type=Path, help="the JSON that report writes")
     options = parser.parse_args(arguments)
-    if options.step == "report":
-        lines = report(options.parts, options.device, options.path)
-        print(*lines, sep="\n")
-        text = "\n".join(lines) + "\n"
-        options.path.with_suffix(".txt").write_text(text, encoding="utf-8")
-        return 0
+    options.device = options.device or ("cpu" if options.quick else "cuda")
+    options.parts = options.parts or Path(tempfile.mkdtemp())
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error(f"PyTorch {torch.__version__} of {sys.executable} sees no GPU")
+    if options.step == "all":
+        usual = options.parts if options.quick else Path("book/workshop/results")
+        options.out = Path(os.environ.get("OUT", usual))
+        options.out.mkdir(parents=True, exist_ok=True)
+        return run_all(options)
     if options.quick:
         torch.set_num_threads(1)
     step = Step(options.step, options)

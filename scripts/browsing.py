@@ -1,6 +1,5 @@
 """The built book in a browser: its pages, a server, Chromium, and what goes wrong meanwhile."""
 
-import argparse
 import functools
 import gzip
 import shutil
@@ -25,27 +24,6 @@ SETTLE = "async () => { await window.MathJax?.startup?.promise; await document.f
 def find_browser():
     """Return the path of a Chromium, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-def site_of(doc, arguments):
-    """Return the parser of a script with this docstring, and the built book that it is given."""
-    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("site", type=Path, help="the folder of the built book")
-    site = parser.parse_args(arguments).site.resolve()
-    if not find_browser():
-        parser.error(NO_BROWSER)
-    return parser, site
-
-
-def pages(site):
-    """List the pages of a site by address; not its templates, nor what only redirects."""
-    found = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-    return [
-        name
-        for name in found
-        if not name.startswith(SHARED)
-        and 'http-equiv="refresh"' not in (site / name).read_text(encoding="utf-8").lower()
-    ]
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Open every page of the built book in Chromium, print a table, and list what is wrong.
+"""Open every page of the built book in Chromium, and list what is wrong.
 
     python scripts/check_site.py _build/html
 
@@ -6,33 +6,33 @@ A page is visited from a server in light and in dark, and without scripts; the l
 from a folder, too. It asks no other host for anything and logs no error; it fits phone, tablet,
 desk and paper, shows its pictures and formulas, and hides nothing from a reader without scripts;
 axe finds nothing against WCAG 2.2 AA, on a desk and on a phone, and no pale color in light or dark;
-its own files are light; a chapter has the shape that `scripts/shape.py` asks for. The heaviest of
-some kinds are timed on a slow processor and on a slow line. Times are shown, and marked where they
-miss their aim, but fail nothing: they are as much this machine's as the site's.
+its own files are light; a chapter shows a figure, or a table, on its first screen.
 """
 
+import argparse
 import os
 import re
 import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
 
 from scripts.browsing import (
     DESK,
+    NO_BROWSER,
     PHONE,
     SHARED,
     SMALL,
     TABLET,
     Watch,
     chromium,
+    find_browser,
     open_context,
     packed,
-    pages,
     serve,
-    site_of,
     visit,
 )
-from scripts.shape import shapely
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLORS = ("color-contrast", "link-in-text-block")
@@ -46,15 +46,11 @@ FRAMES = "_static/frames/"  # but for the pictures of one page
 LISTINGS = "code/"
 
 MAX_KB = 400
-MAX_MS = 3000  # until interactive, on a processor SLOWER times as slow
-SLOWER = 4
-MAX_S = 5.0  # until interactive, on the line below, with nothing cached
-PATIENCE = 20  # seconds, for a page on this line
-LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 1.6e6 / 8}
-# Only so many pages are timed, of a kind each, which takes seconds.
-TIMED = 6
 SHOWN = 4  # places of a fault that stand at many
-TRIES = 3  # of which the fastest counts: other work on the machine only adds
+CHAPTERS = ("book/counting/", "book/learning/", "book/theory/", "book/cost/")
+SCREEN = {"width": 1280, "height": 900}
+MAX_TOP = 700  # of the first figure, so that the first screen shows most of it
+HEAVY = 5  # pages whose weight is shown
 # What a page is made of: its scripts, and boxes such as a slider's.
 PARTS = re.compile(r'<script[^>]* src="[^"]*?([\w.-]+\.js)|<div class="(ensedu-\w+)')
 
@@ -132,10 +128,13 @@ CUT = """() => {
 }"""
 # Else axe sees colors on their way from one to another.
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important }"
-TIMES = """() => {
-  const [page] = performance.getEntriesByType("navigation");
-  const sliders = performance.getEntriesByName("ensedu-sliders")[0]?.startTime ?? 0;
-  return [Math.max(page.domInteractive, sliders), page.loadEventEnd];
+# Where the first figure or table of a page begins.
+TOP = """() => {
+  const kinds = ["explorer", "trainer", "digit", "xray"];
+  const shown = kinds.map((kind) => `figure:has(.ensedu-${kind}), .ensedu-report`).join(", ");
+  const first = [...document.querySelectorAll(`article :is(${shown}, .ensedu-table-box)`)]
+    .find((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }));
+  return first ? first.getBoundingClientRect().top + scrollY : null;
 }"""
 
 
@@ -187,6 +186,19 @@ def whole(page):
     page.evaluate(DRAWN)  # what MathJax sets takes focus, until a script of the book is told of it
     for formula in page.evaluate(FOCUSED):
         yield "formula in a line takes focus", formula
+
+
+def opening(page):
+    """A chapter shows a figure, or a table, on its first screen."""
+    if not urlsplit(page.url).path.lstrip("/").startswith(CHAPTERS):
+        return
+    page.set_viewport_size(SCREEN)
+    top = page.evaluate(TOP)
+    page.set_viewport_size(DESK)
+    if top is None:
+        yield "chapter without a figure", ""
+    elif top > MAX_TOP:
+        yield f"first figure below {MAX_TOP} px", f"{top:.0f}"
 
 
 def bare(page):
@@ -246,11 +258,22 @@ def colored(page):
 
 # What is checked of a page, in the order of its visits; axe comes last, as it changes the page.
 WAYS = {
-    "light": (fits, on_paper, shapely, whole, accessible),
+    "light": (fits, on_paper, opening, whole, accessible),
     "dark": (narrow, colored),
     "folder": (whole,),
     "no scripts": (bare,),
 }
+
+
+def pages(site):
+    """List the pages of a site by address; not its templates, nor what only redirects."""
+    found = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    return [
+        name
+        for name in found
+        if not name.startswith(SHARED)
+        and 'http-equiv="refresh"' not in (site / name).read_text(encoding="utf-8").lower()
+    ]
 
 
 def by_kind(site, names):
@@ -263,20 +286,19 @@ def by_kind(site, names):
 
 
 def check_pages(browser, site, home, names, copied=None):
-    """Visit pages in every way; return their rows of the table, and what is wrong with them.
+    """Visit pages in every way; return how many kB each weighs, and what is wrong with them.
 
     Only those `copied`, or all, are read from a folder, and looked at by axe on a desk; of listings
     of code, only they are more than fitted on a phone.
     """
-    columns = ("others", "errors", "display", "axe", "kB")
-    rows, wrong = {name: dict.fromkeys(columns, 0) for name in names}, defaultdict(list)
+    weights, wrong = {}, defaultdict(list)
     for way, checks in WAYS.items():
         base = site.as_uri() + "/" if way == "folder" else home
         mode, scripts = "dark" if way == "dark" else "light", way != "no scripts"
         context = open_context(browser, mode, java_script_enabled=scripts)
         page = context.new_page()
         watch = Watch(page, base)
-        for name, row in rows.items():
+        for name in names:
             one_of_many = copied is not None and name not in copied
             listing = one_of_many and name.startswith(LISTINGS)
             if one_of_many and (way == "folder" or (listing and way != "light")):
@@ -285,133 +307,60 @@ def check_pages(browser, site, home, names, copied=None):
             visit(page, base + name)
             found = []
             if way == "light":
-                own = {
-                    site / asked
-                    for asked in watch.asked
-                    if asked.startswith(FRAMES) or not asked.startswith(SHARED)
-                }
-                row["kB"] = sum(len(packed(path)) for path in own if path.is_file()) / 1000
-                if row["kB"] > MAX_KB:
-                    found.append((f"more than {MAX_KB} kB", f"{row['kB']:.0f}"))
+                asked = [one for one in watch.asked if one.startswith(FRAMES) or own(one)]
+                files = filter(Path.is_file, {site / one for one in asked})
+                weights[name] = sum(len(packed(file)) for file in files) / 1000
+                if weights[name] > MAX_KB:
+                    found.append((f"more than {MAX_KB} kB", f"{weights[name]:.0f}"))
             if scripts and (theme := page.evaluate(THEME)) != mode:
-                row["display"] += 1
                 found.append(("another theme than chosen", str(theme)))
             for check in (narrow,) if listing else checks:
-                if check is accessible and one_of_many:
-                    check = accessible_on_phone
-                seen = list(check(page))
-                axe = check in (accessible, accessible_on_phone, colored)
-                row["axe" if axe else "display"] += len(seen)
-                found += seen
-            row["others"] += len(watch.foreign)
-            row["errors"] += len(watch.errors)
+                on_phone = check is accessible and one_of_many
+                found += (accessible_on_phone if on_phone else check)(page)
             for text in [*(f"asks for {url}" for url in watch.foreign), *watch.errors]:
                 found.append((text.replace(base, ""), ""))
             for text, where in found:
                 wrong[text].append(f"{name} ({way}){where and ': '}{where}")
         context.close()
-    return rows, wrong
+    return weights, wrong
 
 
-def in_browser(check, *arguments):
-    """Call a check with a browser of its own."""
+def own(asked):
+    """Whether a file belongs to one page."""
+    return not asked.startswith(SHARED)
+
+
+def in_browser(*arguments):
+    """Check pages with a browser of one's own."""
     with chromium() as browser:
-        return check(browser, *arguments)
-
-
-def check_processor(browser, home, names):
-    """Return milliseconds until interactive and loaded on a slow processor, and who misses."""
-    times, slow = {}, defaultdict(list)
-    context = open_context(browser)
-    page = context.new_page()
-    visit(page, home + names[0])  # from now on what all pages share is cached
-    session = context.new_cdp_session(page)
-    session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
-    for name in names:
-        for _ in range(TRIES):
-            page.goto(home + name)
-            times[name] = min(times.get(name, [float("inf")]), page.evaluate(TIMES))
-            if times[name][0] < MAX_MS:
-                break
-        else:
-            slow[f"not interactive within {MAX_MS} ms, processor ×{SLOWER} slower"].append(name)
-    context.close()
-    return times, slow
-
-
-def check_line(browser, home, names):
-    """Return seconds until interactive and loaded, with nothing cached, and who misses."""
-    times, slow = {}, defaultdict(list)
-    for name in names:
-        # Chromium's slow line hangs now and then: what did is opened once more.
-        times[name] = load_slowly(browser, home + name) or load_slowly(browser, home + name)
-        if not times[name] or times[name][0] >= MAX_S:
-            slow[f"not interactive within {MAX_S:g} s at 1.6 Mbit/s"].append(name)
-    return times, slow
-
-
-def load_slowly(browser, address):
-    """Return seconds until a page is interactive and loaded on the slow line, or none of it."""
-    from playwright.sync_api import TimeoutError
-
-    context = open_context(browser)
-    page = context.new_page()
-    session = context.new_cdp_session(page)
-    session.send("Network.enable")
-    session.send("Network.emulateNetworkConditions", {"offline": False, **LINE})
-    try:
-        page.goto(address, timeout=1000 * PATIENCE)
-        return [value / 1000 for value in page.evaluate(TIMES)]
-    except TimeoutError:
-        return []
-    finally:
-        context.close()
-
-
-def table(rows, processor, line):
-    """Return the table, a page a line."""
-    width = max(map(len, rows))
-    slow, far = f"ms, processor ×{SLOWER}", "s, 1.6 Mbit/s"
-    text = [f"{'':{width}}  others  errors  display  axe  kB gz  {slow}  {far}"]
-    text += [f"{'page':{width}}{'interactive / loaded':>71}"]
-    for name, row in rows.items():
-        slow = "{:.0f} / {:.0f}".format(*processor[name]) if name in processor else "–"
-        far = "{:.1f} / {:.1f}".format(*line[name]) if line.get(name) else "–"
-        text.append(
-            f"{name:{width}}  {row['others']:6}  {row['errors']:6}  {row['display']:7}"
-            f"  {row['axe']:3}  {row['kB']:5.0f}  {slow:>16}  {far:>13}"
-        )
-    return "\n".join(text)
+        return check_pages(browser, *arguments)
 
 
 def main(arguments=None):
     """Check a site; returns the exit status."""
-    parser, site = site_of(__doc__, arguments)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("site", type=Path, help="the folder of the built book")
+    site = parser.parse_args(arguments).site.resolve()
+    if not find_browser():
+        parser.error(NO_BROWSER)
     if not (site / "index.html").exists():
         parser.error(f"{site} holds no index.html: run `make book`")
 
-    names, wrong, rows = pages(site), defaultdict(list), {}
+    weights, wrong = {}, defaultdict(list)
+    # Dealt out by size, so that all processors have about as much to do.
+    names = sorted(pages(site), key=lambda name: -(site / name).stat().st_size)
+    kinds, hands = by_kind(site, names), min(len(names), os.cpu_count())
     with serve(site) as home, ProcessPoolExecutor() as pool:
-
-        def start(check, *arguments):
-            return pool.submit(in_browser, check, *arguments)
-
-        # Dealt out by size, so that all processors have about as much to do.
-        sized = sorted(names, key=lambda name: -(site / name).stat().st_size)
-        kinds, hands = by_kind(site, names), min(len(names), os.cpu_count())
-        visits = [start(check_pages, site, home, sized[i::hands], kinds) for i in range(hands)]
+        shares = [names[i::hands] for i in range(hands)]
+        visits = [pool.submit(in_browser, site, home, share, kinds) for share in shares]
         for seen, faults in (each.result() for each in visits):
-            rows |= seen
+            weights |= seen
             for text, where in faults.items():
                 wrong[text] += where
-        # Times are taken with nothing beside them but each other: one waits, the other computes.
-        rows = {name: rows[name] for name in names}
-        heavy = sorted(kinds, key=lambda name: -rows[name]["kB"])[:TIMED]
-        times = [start(check, home, heavy) for check in (check_processor, check_line)]
-        (processor, slow), (line, far) = (each.result() for each in times)
-    print(table(rows, processor, line))
-    print(f"Of {len(kinds)} kinds of page the {len(heavy)} heaviest are timed.")
-    for text, where in [*slow.items(), *far.items(), *sorted(wrong.items())]:
+    heavy = sorted(names, key=weights.get, reverse=True)[:HEAVY]
+    print(f"{len(names)} pages of {len(kinds)} kinds; the heaviest:")
+    print(*(f"  {weights[name]:.0f} kB  {name}" for name in heavy), sep="\n")
+    for text, where in sorted(wrong.items()):
         more = f"\n  and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
         print(f"\n{text}", *sorted(where)[:SHOWN], sep="\n  ", end=f"{more}\n", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,7 +1,6 @@
 """The benchmark's own parts: how it times, weighs and judges."""
 
 import copy
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import gpu, measure, scaling, targets, whole
+from benchmarks import gpu, measure, scaling, whole
 from ensedu.torch import ensemble
 
 
@@ -48,34 +47,6 @@ def test_peak_counts_gradients_that_are_forgotten_before():
 
     # A gradient that is still there when the run begins would hide the new one.
     assert measure.peak_bytes(run, forget=forget) >= 4000
-
-
-def cell(method, size, limit, ours, theirs=None):
-    """A cell in which all kinds of passes have these quartiles."""
-    ratios = {"limit": limit, "ensedu": ours} | ({"tabm": theirs} if theirs else {})
-    entry = {
-        name: {kind: {"ratio": ratio} for kind in targets.KINDS} for name, ratio in ratios.items()
-    }
-    return dict(zip("mMB", size, strict=True)) | {"method": method, "contestants": entry}
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs", "missed"),
-    [
-        ([1.0, 1.1, 1.3], [1.0, 1.1, 1.2], 0),
-        ([1.05, 1.12, 1.3], [1.0, 1.1, 1.2], 4),  # over 1.1, though not beyond tabm's noise
-        ([0.95, 1.0, 1.05], [0.8, 0.85, 0.9], 4),  # under 1.1, but beyond it
-        ([1.3, 1.4, 1.5], [0.8, 0.85, 0.9], 8),
-    ],
-)
-def test_a_target_is_the_median_or_the_overlap_of_quartiles(ours, theirs, missed, tmp_path, capsys):
-    cells = [cell("deep_ensemble", (256, 4, 32), [1, 1, 1], ours, theirs)]
-    rows = targets.checked(cells)
-    assert sum(len(row["missed"]) for row in rows) == missed
-    (tmp_path / "speed.json").write_text(json.dumps({"cells": cells}))
-    assert targets.main([str(tmp_path / "speed.json")]) == 0
-    assert targets.main([str(tmp_path / "speed.json"), "--strict"]) == (missed > 0)
-    assert f"{8 - missed} of 8 targets met" in capsys.readouterr().out
 
 
 def row(B, chosen, ratio):

@@ -8,7 +8,6 @@ import ast
 import re
 from itertools import dropwhile, takewhile
 
-from scripts.source_lines import cells_of
 from workshop.page.practice import RIGHT, UNFINISHED
 
 OPENING = ":::::{admonition} You will be able to\n:class: opening\n"
@@ -140,7 +139,8 @@ def test_a_title_and_one_sentence_and_then_a_figure(chapter):
 
 
 def test_cells_are_short_and_three_say_what_to_change(chapter):
-    first, *others = cells_of(chapter)
+    parts = (cells for title, cells in sections(chapter).items() if title != "Exercises")
+    first, *others = [cell for part in parts for kind, cell in part if kind == "code"]
     assert len(first.splitlines()) <= FIRST_LINES, first
     for cell in others:
         assert len(cell.splitlines()) <= MOST_LINES, cell

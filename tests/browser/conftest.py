@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.browsing import DESK, NO_BROWSER, Watch, chromium, find_browser, open_context, serve
+from scripts.browsing import NO_BROWSER, chromium, find_browser, serve
 from tests.browser import small
 
 SITE = Path(__file__).parents[2] / "_build" / "html"
@@ -39,10 +39,6 @@ def browser():
     """A running Chromium."""
     if not find_browser():
         missing(NO_BROWSER)
-    try:
-        import playwright  # noqa: F401
-    except ImportError:
-        missing("playwright is not installed: run `make test`, which installs it")
     with chromium() as browser:
         yield browser
 
@@ -51,12 +47,6 @@ def browser():
 def folder(site):
     """The address of the book without a server; it ends in a slash."""
     return site.as_uri() + "/"
-
-
-@pytest.fixture
-def home(request):
-    """Where a test asks that the book be read from: "server" or "folder"."""
-    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
@@ -75,30 +65,20 @@ def page(open_page):
 @pytest.fixture(scope="module")
 def blank(browser):
     """An empty page without the book, for scripts on their own; one for all tests of a file."""
-    context = open_context(browser)
-    page = context.new_page()
-    watch = Watch(page)
-    yield page
-    context.close()
-    assert not watch.foreign, "asked of another host"
-    assert not watch.errors
+    with small.watched(browser) as open_page:
+        yield open_page()
 
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Open an X-ray from a folder: ``with opened(picture, "#members=8") as page``."""
+    """Open an X-ray, which asks for nothing: ``with opened(picture, "#members=8") as page``."""
 
     @contextmanager
     def opened(picture, address="", **options):
         path = picture.save(tmp_path / "xray.html")
-        context = open_context(browser, **({"viewport": DESK} | options))
-        page = context.new_page()
-        page.set_default_timeout(120_000)
-        watch = Watch(page, "file:")
-        page.goto(path.as_uri() + address)
-        yield page
-        context.close()
-        assert watch.asked == [path.as_uri().removeprefix("file:")]
-        assert not watch.foreign and not watch.errors
+        with small.opening(browser, path.as_uri()) as open_one:
+            page = open_one(address, **options)
+            page.set_default_timeout(120_000)
+            yield page
 
     return opened

@@ -29,9 +29,8 @@ def settled(page):
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
 
-@pytest.mark.parametrize("home", ["server", "folder"], indirect=True)
-def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, home):
-    visit(page, home + CURVE)
+def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, folder):
+    visit(page, folder + CURVE)
     figure = figure_of(page)
     assert figure.locator(".ensedu-axes img").first.is_visible()
     assert not figure.locator(".ensedu-whole img").first.is_visible()
@@ -61,7 +60,7 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, hom
     fragment = page.evaluate("location.hash")
     assert fragment.startswith(f"#{NAME}:points=16&noise=0.5&model=bumps&moved=")
     other = open_page()
-    visit(other, home + CURVE + fragment)
+    visit(other, folder + CURVE + fragment)
     there = figure_of(other)
     assert said(there) == said(figure)
     # An address keeps two digits of a point.
@@ -76,26 +75,6 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, hom
     link.click()
     assert said(figure).startswith("At x = −2.5 the line is off by")
     assert figure.locator(".ensedu-grip").count() == 0
-
-
-def test_a_link_glides_unless_a_reader_wants_no_motion(page, server):
-    visit(page, server + CURVE)
-    watch = """async (motion) => {
-      const value = document.querySelector(".ensedu-computed output");
-      location.hash = "fig-un-exact:points=16&noise=0.05&model=bumps";
-      await new Promise((done) => setTimeout(done, 600));
-      const seen = new Set();
-      location.hash = "fig-un-exact:points=16&noise=0.5&model=bumps";
-      for (const end = performance.now() + 600; performance.now() < end; ) {
-        await new Promise(requestAnimationFrame);
-        seen.add(value.value);
-      }
-      return [...seen];
-    }"""
-    assert page.evaluate(watch) in (["0.5"], ["0.05", "0.5"])
-    page.emulate_media(reduced_motion="no-preference")
-    found = list(map(float, page.evaluate(watch)))
-    assert len(found) > 3 and found == sorted(found) and found[-1] == 0.5
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["keys", "finger"])

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from benchmarks import bench, contestants, targets
+from benchmarks import bench, contestants
 from workshop import measured
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
@@ -119,16 +119,14 @@ def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
         assert found[name][0].keys() == committed[name][0].keys()
     assert {cell["method"] for cell in found["cells"]} == contestants.METHODS.keys()
     printed = capsys.readouterr().out
-    assert "ensedu, memory saving" in printed and "targets met" in printed
+    assert "ensedu, memory saving" in printed
     assert "not installed" not in printed
     for cell in found["cells"]:
-        for kind in targets.KINDS:
+        for kind in contestants.KINDS:
             assert cell["contestants"]["limit"][kind]["ratio"] == [1, 1, 1]
             for contestant in cell["contestants"].values():
                 low, middle, high = contestant[kind]["seconds"]
                 assert 0 < low <= middle <= high
-    rows = targets.checked(found["cells"])
-    assert [(row["m"], row["M"], row["B"]) for row in rows] == [(50, 16, 1024)]
 
 
 def test_all_packages_take_part():

@@ -29,7 +29,6 @@ QUESTIONS: Mapping[str, str] = {
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "lifelong": "How much does a member of its own help a later task?",
     "lifelong-tuning": "Which rate does each way to learn task after task get?",
-    "live": "How fast does the trainer on a page train and draw?",
     "mc-dropout": "What is due to masks in training, and what to averaging passes?",
     "mc-dropout-curve": "How far are passes apart, by rate and number of points?",
     "nuts": "What is the posterior of a small network?",

@@ -402,7 +402,6 @@
     for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
     new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
     dock.start();
-    performance.mark("ensedu-sliders"); // from here on a reader can move them
   };
   // The page is parsed; DOMContentLoaded would wait for the formulas.
   if (document.readyState === "loading")
