@@ -181,7 +181,7 @@ def inside(held, scores):
 @pytest.mark.parametrize(
     ("make", "number", "times", "options"),
     [
-        (patients, 100, 15, {}), (copies, 200, 2, {}), (copies, 100, 3, {"patience": None}),
+        (patients, 100, 5, {}), (copies, 200, 2, {}), (copies, 100, 3, {"patience": None}),
     ],
     ids=["new patients", "twice", "three times"],
 )  # fmt: skip

@@ -36,7 +36,7 @@ NETWORKS = comparison.Depths(DEPTHS, {
     width: {name: [network(name, width, d) for d in DEPTHS] for name in comparison.SHARING}
     for width in (50, 500)
 }, 4)  # fmt: skip
-TIMES = [network("rank1", 50, d) / network("single", 50, d) for d in DEPTHS]
+STORED = [network("rank1", 50, d) / network("single", 50, d) for d in DEPTHS]
 
 ANGLES, TARGETS = np.array([-90.0, 30.0]), np.array([0.5, -1.0])
 GRID = np.arange(-180.0, 181.0, 30.0)
@@ -141,7 +141,7 @@ CASES = {
     "other samples": (DISTRIBUTION, ("mean-field",), "moves for itself", *DRAWS["mean_field"]),
     "depths": (
         NETWORKS, (50,), "a deep ensemble stores 4.00 times one network’s parameters, a "
-        "BatchEnsemble 1.24 times", TIMES,
+        "BatchEnsemble 1.24 times", STORED,
     ),
     "points pull": (
         FIRST, (4, 20), "the network is 0.10 from the data (root mean square), and the dashes up "

@@ -33,7 +33,7 @@ KINDS = {
         lambda **g: explore(shown, alt="{k}", k=[3, HOSTILE, "x" * 70], **g), "explorer", "3"
     ),
     "slider": (
-        lambda **g: explore(lambda k: shown(), alt="{k}", k=range(9), **g), "explorer", "0"
+        lambda **g: explore(lambda k: shown(), alt="{k}", k=range(8), **g), "explorer", "0"
     ),
     "still": (lambda **g: explore(shown, alt=HOSTILE, **g), "explorer", HOSTILE),
     "trainer": (small, "trainer", "60 points and what is learned in "),

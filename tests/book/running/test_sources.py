@@ -9,7 +9,7 @@ import pytest
 
 import ensedu
 import workshop
-from ensedu.contest import networks
+from ensedu.numpy import training
 from workshop.running import sources
 
 ROOTS = [Path(package.__file__).parents[1] for package in (ensedu, workshop)]
@@ -22,19 +22,16 @@ def names_of(files):
 
 def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to_others():
     code = (
-        "import sys, ensedu.contest.networks; "
+        "import sys, ensedu.numpy.training; "
         "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'ensedu'))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
-    found = sources.source_files(networks.train_network)
-    passed_on = sources.imported_files(
-        "from ensedu import contest, counting, torch, data, sklearn, uncertainty\n"
-        "print(contest, counting, torch, data, sklearn, uncertainty)"
-    )
+    found = sources.source_files(training.fit)
+    passed_on = sources.imported_files("from ensedu import counting, numpy\nprint(counting, numpy)")
     assert loaded <= found | passed_on and len(loaded) > 10
     names = names_of(found)
-    assert {"ensedu/torch/models.py", "ensedu/contest/networks.py", "ensedu/methods.py"} <= names
+    assert {"ensedu/numpy/training.py", "ensedu/common/training.py"} <= names
     assert not [name for name in names if name.startswith("workshop")]
 
 
