@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.counting.text_table import Cell, Column, Row, Table
+from ensedu.counting.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 
 __all__ = ["tables"]
@@ -63,7 +63,7 @@ def _text_table(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:
     lines = [
         Row(row["label"], tuple(Cell(_number_text(row[key])) for key in titles)) for row in rows
     ]
-    return repr(Table(tuple(columns), tuple(lines)))
+    return repr(TextTable(tuple(columns), tuple(lines)))
 
 
 def _number_text(value: int | float | None) -> str:

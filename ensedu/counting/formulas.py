@@ -8,7 +8,7 @@ from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ensedu.common import checks
-from ensedu.counting.text_table import Cell, Column, Row, Table
+from ensedu.counting.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import (
     METHODS,
     ROLE_LABELS,
@@ -91,7 +91,7 @@ class Count:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return self._as_table()._repr_mimebundle_()
 
-    def _as_table(self) -> Table:
+    def _as_table(self) -> TextTable:
         """One row a layer and the sum, or this count alone; one column a role."""
         titles = ROLE_LABELS | {"total": "total"} | ({"frozen": "frozen"} if self.frozen else {})
         names = [layer.name for layer in self.layers]
@@ -104,7 +104,7 @@ class Count:
             )
             for name, part in zip(names, (*self.layers, self), strict=True)
         ]
-        return Table(tuple(map(Column, titles.values())), tuple(rows))
+        return TextTable(tuple(map(Column, titles.values())), tuple(rows))
 
 
 def sum_of_layers(layers: Sequence[Count]) -> Count:

@@ -10,7 +10,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-__all__ = ["BOOK", "Cell", "Column", "Row", "Table"]
+__all__ = ["BOOK", "Cell", "Column", "Row", "TextTable"]
 
 #: The environment variable by which a kernel knows that the book is built.
 BOOK = "ENSEDU_BOOK"
@@ -62,7 +62,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class TextTable:
     """Rows of cells under a head: aligned text, and HTML while the book is built.
 
     It has at least one column and one row, and each row has a cell a column. The corner stands

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64, check_rng
 
-Interval = tuple[float, float]
+Ends = tuple[float, float]
 XY = tuple[Float[Array, "N 1"], Float[Array, "N 1"]]
 
 
@@ -49,7 +49,7 @@ class Curve:
     name: str
     function: Callable[..., Array]
     noise: float
-    regions: tuple[Interval, ...]
+    regions: tuple[Ends, ...]
     number: int
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class Curve:
         object.__setattr__(self, "number", checks.positive_int("number", self.number))
 
     @property
-    def gaps(self) -> tuple[Interval, ...]:
+    def gaps(self) -> tuple[Ends, ...]:
         """The intervals between the regions, where there is no data."""
         return tuple((a[1], b[0]) for a, b in pairwise(self.regions))
 
@@ -96,7 +96,7 @@ class Curve:
         return x, self.function(x, self.noise * rng.standard_normal(x.shape))
 
 
-def _regions(value: Any) -> tuple[Interval, ...]:
+def _regions(value: Any) -> tuple[Ends, ...]:
     accepted = "a tuple of intervals (low, high), from left to right"
     pairs = isinstance(value, (tuple, list)) and all(
         isinstance(region, (tuple, list)) and len(region) == 2 for region in value

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
@@ -44,6 +45,17 @@ class WeightLayer(nn.Module):
                 f"dtype must be a floating-point torch.dtype or None, got {checks.given(dtype)}"
             )
         self._factory = {"device": check_device(device), "dtype": dtype}
+
+    def weight_matrices(self, noise: Any = None) -> Float[Tensor, "*axes"]:
+        """Each member's or sample's matrix as the book writes it, through which gradients flow.
+
+        (M, m, n), of a convolution the kernels, (M, C_in, C_out, K, K), with 0 between groups. Of a
+        method that draws, those of one `noise`: (S, m, n) where it has no members, S = 1 for noise
+        without a leading axis; (S, M, m, n) for noise of S samples of members; (M, B, m, n) with
+        ``per_example=True``.
+        """
+        layer: Any = self
+        return layer.in_book_axes(layer.stored_weights(noise))
 
     def _empty_parameter(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, **self._factory))

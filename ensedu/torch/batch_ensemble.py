@@ -46,10 +46,6 @@ class BatchEnsembleArrays(MemberLayer):
             x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
         )
 
-    def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
-        """The members' matrices W ∘ r_i s_iᵀ, (M, m, n), or kernels, (M, C_in, C_out, K, K)."""
-        return self.in_book_axes(self.stored_weights())
-
     def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         return self.modulated_weights(self.weight, self.r, self.s)

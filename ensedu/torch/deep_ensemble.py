@@ -12,7 +12,7 @@ from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 
 
-class _DeepEnsemble(MemberLayer):
+class DeepEnsembleArrays(MemberLayer):
     """The parameters of both layers, M weights and M biases, and what they do."""
 
     method: ClassVar = "deep_ensemble"
@@ -34,19 +34,12 @@ class _DeepEnsemble(MemberLayer):
             return self._samples_as_examples(x)
         return self.apply_weights(x, self.weight, self.bias)
 
-    def weight_matrices(self, noise: None = None) -> Float[Tensor, "M m n *kernel"]:
-        """Every member's own matrix, (M, m, n); kernels (M, C_in, C_out, K, K), 0 between groups.
-
-        A copy, through which gradients flow.
-        """
-        return self.in_book_axes(self.stored_weights())
-
     def stored_weights(self, noise: None = None) -> Float[Tensor, "M n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         return self.weight.clone()
 
 
-class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
+class DeepEnsembleLinear(LinearLayer, DeepEnsembleArrays):
     """``y_i = x_i W_i + b_i`` for M members: (M, B, m) or (B, m) -> (M, B, n).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, n, m), ``bias`` (M, n); every entry starts in
@@ -81,7 +74,7 @@ class DeepEnsembleLinear(LinearLayer, _DeepEnsemble):
         self._make_parameters(ensemble_size, bias)
 
 
-class DeepEnsembleConv2d(ConvLayer, _DeepEnsemble):
+class DeepEnsembleConv2d(ConvLayer, DeepEnsembleArrays):
     """M convolutions that share nothing: (M, B, C_in, H, W) or (B, C_in, H, W) -> (M, B, C_out, …).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, K, K), ``bias``

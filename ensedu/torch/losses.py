@@ -114,7 +114,7 @@ def softmax_cross_entropy(
         For other shapes or dtypes, a label out of range, or an unknown `reduction`.
     """
     check_tensor("outputs", outputs)
-    labels = check_labels(targets, outputs)
+    labels = as_labels(targets, outputs)
     layer_checks.check_labels(outputs.shape, labels.shape)
     if labels.device.type == "cpu" and labels.numel() and not torch.compiler.is_compiling():
         low, high = labels.aminmax()
@@ -217,7 +217,7 @@ def as_columns(y: Tensor, outputs: Any) -> Tensor:
     return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
 
 
-def check_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
+def as_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
     """Return labels as Torch indexes with them; they are integers, on the device of `like`."""
     if (
         not isinstance(targets, Tensor)

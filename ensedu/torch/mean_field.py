@@ -122,15 +122,6 @@ class MeanFieldArrays(Distributions):
         examples = input_shape[: self.batch_axis + 1]
         return {"input_signs": (*examples, self.inputs), "output_signs": (*examples, self.outputs)}
 
-    def weight_matrices(
-        self, noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "S m n *kernel"]:
-        """The sampled matrices, (S, m, n), or kernels, (S, C_in, C_out, K, K), 0 between groups.
-
-        S = 1 for noise without a leading axis.
-        """
-        return self.in_book_axes(self.stored_weights(noise))
-
     def stored_weights(
         self, noise: dict[str, Tensor] | None = None
     ) -> Float[Tensor, "S n m *kernel"]:

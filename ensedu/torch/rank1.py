@@ -39,14 +39,10 @@ class Rank1Arrays(MemberLayer, Distributions):
         self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.per_example = checks.boolean("per_example", per_example)
         self.weight = self._empty_parameter(*self.weight_shape)
-        self.r_mean, self.r_rho = (
-            self._empty_parameter(M, self.inputs),
-            self._empty_parameter(M, self.inputs),
-        )
-        self.s_mean, self.s_rho = (
-            self._empty_parameter(M, self.outputs),
-            self._empty_parameter(M, self.outputs),
-        )
+        self.r_mean = self._empty_parameter(M, self.inputs)
+        self.r_rho = self._empty_parameter(M, self.inputs)
+        self.s_mean = self._empty_parameter(M, self.outputs)
+        self.s_rho = self._empty_parameter(M, self.outputs)
         self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
         self.reset_parameters()
 
@@ -88,15 +84,6 @@ class Rank1Arrays(MemberLayer, Distributions):
         x, r, s, bias = self._samples_as_members(x, r, s)
         y = self.modulated_product(x, self.weight, r, s, bias)  # (S M, B, n)
         return y.unflatten(0, (-1, self.ensemble_size))
-
-    def weight_matrices(
-        self, noise: dict[str, Tensor] | None = None
-    ) -> Float[Tensor, "*S_M_B_m_n_kernel"]:
-        """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example.
-
-        Of a convolution the kernels, (M, C_in, C_out, K, K).
-        """
-        return self.in_book_axes(self.stored_weights(noise))
 
     def stored_weights(
         self, noise: dict[str, Tensor] | None = None

@@ -31,7 +31,8 @@ def map_tensors(
     """
     if isinstance(tree, Tensor):
         return function(name, tree)
-    if isinstance(tree, CONSTANTS):
+    # What is most often walked is asked first: abstract classes, as of numbers, take their time.
+    if type(tree) not in (tuple, dict) and isinstance(tree, CONSTANTS):
         return tree
     parts = branches(tree)
     if parts is None and not strict:
@@ -53,15 +54,15 @@ def map_tensors(
 
 def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:
     """List what a tree holds, as key, path and value, or return ``None`` for what is no tree."""
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = [field.name for field in dataclasses.fields(tree) if field.init]
-        return [(name, f".{name}", getattr(tree, name)) for name in names]
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return [(key, f".{key}", x) for key, x in zip(tree._fields, tree, strict=True)]
     if type(tree) in (tuple, list, torch.Size):
         return [(i, f"[{i}]", x) for i, x in enumerate(tree)]
     if type(tree) in (dict, OrderedDict):
         return [(key, f"[{key!r}]", x) for key, x in tree.items()]
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return [(key, f".{key}", x) for key, x in zip(tree._fields, tree, strict=True)]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = [field.name for field in dataclasses.fields(tree) if field.init]
+        return [(name, f".{name}", getattr(tree, name)) for name in names]
     return None
 
 
@@ -82,21 +83,16 @@ def stack_nested(trees: Sequence[Any], name: str) -> Any:
 
     Their structure, the shapes of their tensors and all that is no tensor must be equal.
     """
-    for tree in trees:
-        named_tensors(tree, name)  # for its error
-    walks = [list(_structure(tree, name)) for tree in trees]
-    for i, walk in enumerate(walks):
-        if walk != walks[0]:
+    tensors = [dict(named_tensors(tree, name)) for tree in trees]  # or its error
+    forms = [list(_structure(tree, name)) for tree in trees]
+    for i, form in enumerate(forms):
+        if form != forms[0]:
             raise ValueError(
                 f"{name} of the model must be the same for all members but for the values in "
-                f"tensors, got {walks[0]} for member 1 and {walk} for member {i + 1}; accepted is "
+                f"tensors, got {forms[0]} for member 1 and {form} for member {i + 1}; accepted is "
                 "to call each member by itself, net.member(i)"
             )
-    stacks = {
-        parts[0][0]: torch.stack([x for _, x in parts])
-        for parts in zip(*(named_tensors(tree, name) for tree in trees), strict=True)
-    }
-    return map_tensors(lambda path, _: stacks[path], trees[0], name)
+    return map_tensors(lambda path, _: torch.stack([x[path] for x in tensors]), trees[0], name)
 
 
 def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
@@ -112,8 +108,7 @@ def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
     for form in forms:
         if form != forms[0]:
             raise ValueError(f"{name} must have one form in all passes, got {forms[0]} and {form}")
-    joined = {path: torch.cat([own[path] for own in tensors], axis) for path in tensors[0]}
-    return map_tensors(lambda path, _: joined[path], trees[0], name)
+    return map_tensors(lambda path, _: torch.cat([x[path] for x in tensors], axis), trees[0], name)
 
 
 def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:

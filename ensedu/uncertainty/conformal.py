@@ -28,20 +28,9 @@ def conformal_quantile(scores: Float[Any, " n"], level: float) -> float:
     """Return the ⌈(n + 1) level⌉-th smallest of n scores; inf, with a warning, where n is less.
 
     One more score, exchangeable with these, is at most that with a probability from ``level`` to
-    ``level + 1 / (n + 1)``, the latter if no two are equal (Lei et al. 2018, thm. 2.2). n is enough
-    from ``⌈1 / (1 - level)⌉ - 1`` on. The level is the decimal that is written: 0.55 of 100 is 55.
-
-    Parameters
-    ----------
-    scores
-        (n,), of rows that nothing was fitted on.
-    level
-        Between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array or level.
+    ``level + 1 / (n + 1)``, the latter if no two are equal (Lei et al. 2018, thm. 2.2). The scores
+    are of rows that nothing was fitted on. n is enough from ``⌈1 / (1 - level)⌉ - 1`` on. The level
+    is the decimal that is written: 0.55 of 100 is 55.
 
     Examples
     --------

@@ -23,22 +23,8 @@ def quantile(
     """Return the y at which the mixture's distribution function ``F(y)`` reaches a probability.
 
     It is the root of the mixture's own F, to the precision of floats, and not of the one Gaussian
-    with the same mean and variance. Of samples it is the least one that at least that part of them
-    does not exceed. Needs SciPy, for samples NumPy alone.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k); or samples, (M, B, k), and None.
-    probability
-        Between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, a variance that is not positive, or another probability.
-    ImportError
-        If SciPy is not installed.
+    with the same mean and variance. Of samples, with None for their variance, it is the least one
+    that at least that part of them does not exceed. Needs SciPy, for samples NumPy alone.
 
     Examples
     --------
@@ -61,23 +47,10 @@ def interval(
 ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
     """Return both ends of the mixture's central interval: as much lies below it as above.
 
-    The ends are quantiles of ``(1 - level) / 2`` and ``(1 + level) / 2``. Of samples each end is
-    one of them, so that at least the level lies inside. That is what the mixture believes; for
-    intervals that hold their level whatever it believes, see `ConformalIntervals`.
-
-    Parameters
-    ----------
-    mean, variance
-        μ and σ² of each member, (M, B, k); or samples, (M, B, k), and None.
-    level
-        The probability inside, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, a variance that is not positive, or another level.
-    ImportError
-        If SciPy is not installed; samples do without.
+    The ends are quantiles of ``(1 - level) / 2`` and ``(1 + level) / 2``. Of samples, with None for
+    their variance, each end is one of them, so that at least the level lies inside. That is what
+    the mixture believes; for intervals that hold their level whatever it believes, see
+    `ConformalIntervals`. Needs SciPy, for samples NumPy alone.
 
     Examples
     --------
@@ -96,18 +69,6 @@ def smallest_set(probabilities: Float[Any, "*M B k"], level: float = 0.95) -> Bo
 
     That is what the forecast believes; for sets that hold their level whatever it believes, see
     `ConformalSets`.
-
-    Parameters
-    ----------
-    probabilities
-        (B, k), such as `averaged` returns.
-    level
-        The probability inside, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another array, probabilities that are negative or do not sum to 1, or another level.
 
     Examples
     --------
@@ -138,21 +99,8 @@ def interval_score(
     """``(u - l) + 2/α · ((l - y)⁺ + (y - u)⁺)``, with α = 1 - level.
 
     The width, and a fine for a target outside (Gneiting and Raftery 2007, eq. 43); in the units of
-    the targets. On average the central interval of the true distribution has the least.
-
-    Parameters
-    ----------
-    low, high
-        l and u, (B, k), such as `interval` returns; -inf and inf are ends, too.
-    targets
-        y, (B, k), or (B,) for k = 1.
-    level
-        What the interval was to hold, between 0 and 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, a low end above the high one, or another level.
+    the targets. On average the central interval of the true distribution has the least. The ends
+    may be -inf and inf, and the low one not above the high one.
 
     Examples
     --------

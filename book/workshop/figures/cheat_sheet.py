@@ -3,7 +3,7 @@
 from html import escape
 
 from ensedu import counting
-from ensedu.counting.text_table import Table
+from ensedu.counting.text_table import TextTable
 from ensedu.methods import METHODS, role_sums, size_option
 from workshop.page.method_table import method_table
 
@@ -75,7 +75,7 @@ def picture(method: str, members: int) -> str:
     )
 
 
-class Sheet(Table):
+class Sheet(TextTable):
     """Its rows as blocks with a picture each."""
 
     def html(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ensedu.common import checks
 from ensedu.counting import Count
-from ensedu.counting.text_table import Cell, Column, Row, Table
+from ensedu.counting.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import METHODS
 
 __all__ = ["method_table"]
@@ -24,7 +24,7 @@ def method_table(
     colors: Mapping[str, str] | None = None,
     caption: str = "",
     corner: str = "",
-) -> Table:
+) -> TextTable:
     """Return a table that shows when a notebook cell ends with it.
 
     Parameters
@@ -81,7 +81,7 @@ def method_table(
         text, aside = _text(f"rows[{name!r}][{title!r}]", values[name][title], formats[title])
         return Cell(text, aside, (name, title) in marked)
 
-    return Table(
+    return TextTable(
         tuple(_column(title, [row[title] for row in values.values()]) for title in titles),
         tuple(
             Row(_label(name), tuple(cell(name, title) for title in titles), own.get(name, ""))

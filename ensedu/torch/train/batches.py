@@ -211,17 +211,17 @@ def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> i
     """Check inputs and targets, which are called so, and return how many examples they hold."""
     dtypes = {p.dtype for p in net.parameters() if p.is_floating_point()}
     if isinstance(x, Tensor):
-        _check_tensor(first, x, dtypes)
+        _check_numbers(first, x, dtypes)
     examples = number_of_examples(first, x)
     for name, leaf in [] if isinstance(x, Tensor) else named_tensors(x, first):
         if leaf.ndim:
-            _check_tensor(name, leaf, dtypes)
-    _check_tensor(second, y, dtypes)
+            _check_numbers(name, leaf, dtypes)
+    _check_numbers(second, y, dtypes)
     check_same_rows(first, examples, second, len(y))
     return examples
 
 
-def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
+def _check_numbers(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
     if not isinstance(value, Tensor) or not_dense(value):
         raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(value)}")
     if value.is_meta or value.ndim == 0 or value.numel() == 0:

@@ -15,7 +15,7 @@ from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
 from ensedu.torch.whole.members import copied
-from ensedu.torch.whole.passes import HOOKS
+from ensedu.torch.whole.passes import OF_PLACE
 from ensedu.torch.whole.roles import Plan, Use, multiplier
 
 # What an array of a layer is given by the model, by its name.
@@ -92,7 +92,7 @@ class MeanFieldWeight(WeightOfAnyShape, MeanFieldArrays):
     """A weight of any shape of which each number has a distribution."""
 
 
-KINDS = {kind.method: kind for kind in (BatchEnsembleWeight, Rank1Weight, MeanFieldWeight)}
+WEIGHT_CLASSES = {kind.method: kind for kind in (BatchEnsembleWeight, Rank1Weight, MeanFieldWeight)}
 
 
 def layer_options(method: str) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def with_arrays(
 def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
     """Return `stored` with `layer` wherever the model has the module of this path."""
     plain = vars(stored.get_submodule(path))
-    vars(layer).update((key, plain[key]) for key in (*HOOKS, "_is_full_backward_hook"))
+    vars(layer).update((key, plain[key]) for key in OF_PLACE)
     if not path:
         return layer
     module = model.get_submodule(path)
@@ -185,7 +185,7 @@ def weight_like(
     given = layer_options(method) | options | members
     # These have no outputs of their own of which to draw.
     given |= {"estimator": "weights"} if "estimator" in given else {}
-    layer = KINDS[method](
+    layer = WEIGHT_CLASSES[method](
         tuple(weight.shape), device=weight.device, dtype=weight.dtype,
         bias=values["bias"] is not None, **geometry, **given,
     )  # fmt: skip

@@ -9,10 +9,11 @@ import re
 import types
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from operator import is_
 from typing import Any
 
 import torch
@@ -37,6 +38,8 @@ from ensedu.torch.whole.roles import PRODUCTS, Plan
 OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
 # Functions that run before and behind a module's forward pass, and its backward pass.
 HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
+# What the module in whose place another stands hands on to it.
+OF_PLACE = (*HOOKS, "_is_full_backward_hook")
 CONTAINERS = (list, tuple, set, dict, OrderedDict)
 
 
@@ -107,7 +110,7 @@ class Passes(nn.Module):
                 for key, child in part.plain._modules.items()
             ]
         self._traced = Traced()
-        self._traced_parts = self._stand_ins(None, {}, keeps=True)
+        self._traced_parts = self._traced_stand_ins()
 
     def _part(self, path: str, plain: nn.Module) -> "Part":
         start, kind = f"{path}." if path else "", type(plain)
@@ -144,25 +147,28 @@ class Passes(nn.Module):
         if torch.compiler.is_compiling():
             outputs = self._trace(run, args, kwargs)
         else:
-
-            def inputs() -> tuple[Any, Any]:
-                return self._inputs_of(run, args), self._inputs_of(run, kwargs)
-
             way = self._in_turn if self.in_turn else self._at_once
-            outputs = way(run, inputs, keeps)
+            outputs = way(run, (args, kwargs), keeps)
         if len(self.leading) == 1:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
 
-    def _inputs_of(self, run: Run, tree: Any) -> Any:
-        def given(_: str, x: Tensor) -> Tensor:
-            if not self.own_batches:
-                return x.clone()  # a model that works in place would change the reader's
-            return run.own(x.repeat(self._samples or 1, *[1] * (x.ndim - 1)))
+    def _copied(self, inputs: Any) -> Any:
+        """Return copies, for a model that works in place; of own batches one for each sample."""
+        samples = (self._samples or 1) if self.own_batches else 1
 
-        return map_tensors(given, tree, "input", strict=False)
+        def copy(_: str, x: Tensor) -> Tensor:
+            return x.clone() if samples == 1 else x.repeat(samples, *[1] * (x.ndim - 1))
 
-    def _at_once(self, run: Run, inputs: Callable[[], Any], keeps: bool) -> Any:
+        return map_tensors(copy, inputs, "input", strict=False)
+
+    def _own(self, run: Run, inputs: Any) -> Any:
+        """Return what the member that runs has of copied inputs."""
+        if not self.own_batches:
+            return inputs
+        return map_tensors(lambda _, x: run.own(x), inputs, "input", strict=False)
+
+    def _at_once(self, run: Run, inputs: Any, keeps: bool) -> Any:
         try:
             return self._under_vmap(run, inputs, keeps)
         except torch.OutOfMemoryError:
@@ -178,10 +184,11 @@ class Passes(nn.Module):
         )
         return outputs
 
-    def _under_vmap(self, run: Run, inputs: Callable[[], Any], keeps: bool) -> Any:
+    def _under_vmap(self, run: Run, inputs: Any, keeps: bool) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
         clones = not keeps or any(part.there.training for part in self._parts.values())
         shared, own = self._values(run, clones=clones, reads=True)
+        inputs = self._copied(inputs)
         lazy_load_decompositions()
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
@@ -190,7 +197,7 @@ class Passes(nn.Module):
                 values = {**shared, **{key: run.own(value) for key, value in own.items()}}
                 parts = self._stand_ins(run, values, keeps)
                 before = self._before(parts)
-                args, kwargs = inputs()
+                args, kwargs = self._own(run, inputs)
                 outputs = parts[""](*args, **kwargs)
                 state, constants = self._state(parts, before, {} if clones else values)
                 differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
@@ -207,11 +214,11 @@ class Passes(nn.Module):
             functorch._set_vmap_fallback_warning_enabled(True)
         for one in parts.values():
             vars(one).pop("forward", None)  # else they hold themselves, and what was formed
-        if keeps:
+        if keeps and (state or constants):
             self._keep(run, state, moved, differ, constants)
         return outputs
 
-    def _in_turn(self, run: Run, inputs: Callable[[], Any], keeps: bool) -> Any:
+    def _in_turn(self, run: Run, inputs: Any, keeps: bool) -> Any:
         """Run one member after the other.
 
         What a checkpoint computes again for the gradient finds the values of its member.
@@ -227,7 +234,7 @@ class Passes(nn.Module):
             values |= {key: run.own(value) for key, value in own.items()}
             parts = self._stand_ins(run, values, keeps)
             before = self._before(parts)
-            args, kwargs = inputs()
+            args, kwargs = self._own(run, self._copied(inputs))
             outputs.append(parts[""](*args, **kwargs))
             state, constants = self._state(parts, before, {})
             states.append(state)
@@ -309,24 +316,39 @@ class Passes(nn.Module):
                 (own if owned or moves else shared)[name] = known[id(value)]
         return shared, own
 
-    def _stand_ins(self, run: Run | None, values: dict[str, Tensor], keeps: bool) -> dict[str, Any]:
-        """Return a copy of each module, as ``nn.DataParallel`` makes it: same code, other values.
-
-        Without a `run` they are those of a compiler.
-        """
+    def _copies(self, traced: bool = False) -> dict[str, Any]:
+        """Return a copy of each module, as ``nn.DataParallel`` makes it, without values yet."""
         found: dict[str, Any] = {}
-        at_once = run is not None and run.level is not None
         for path, part in self._parts.items():
-            source = part.plain if part.is_layer or run is None else part.there
+            source = part.plain if part.is_layer or traced else part.there
             one = found[path] = object.__new__(type(source))
             own = vars(source).copy()
             object.__setattr__(one, "__dict__", own)
             if source is part.plain:
-                own |= {key: vars(part.there)[key] for key in (*HOOKS, "_is_full_backward_hook")}
+                there = vars(part.there)
+                own.update([(key, there[key]) for key in OF_PLACE])
+        twins: dict[int, Any] = {}
+        for path, part in self._parts.items():
+            own = vars(found[path])
+            own["_modules"] = {
+                key: child if child is None else found[child] for key, child in part.children
+            }
+            for key in part.bound:
+                if (path, key) in self._carried:
+                    continue
+                twins = twins or {id(other.plain): found[p] for p, other in self._parts.items()}
+                value = _rebound(vars(part.plain)[key], twins)
+                if key in HOOKS:  # later ones stand in the net alone
+                    value = {number: value.get(number, f) for number, f in own[key].items()}
+                own[key] = value
+        return found
+
+    def _stand_ins(self, run: Run, values: dict[str, Tensor], keeps: bool) -> dict[str, Any]:
+        """Return what runs in place of each module: its code, on other values."""
+        found, at_once = self._copies(), run.level is not None
+        for path, part in self._parts.items():
+            one, own = found[path], vars(found[path])
             own["training"] = part.there.training and keeps
-            if run is None:
-                own["_parameters"], own["_buffers"] = {**source._parameters}, {**source._buffers}
-                continue
             own["_parameters"] = (
                 Formed(part.parameters, partial(run.read, path))
                 if at_once and part.is_layer
@@ -339,42 +361,38 @@ class Passes(nn.Module):
                 does = getattr(run, part.does)
                 named = (path, one) if part.does in ("dropout", "product") else (one,)
                 own["forward"] = partial(does, *named)
-        twins = {id(part.plain): found[path] for path, part in self._parts.items()}
-        for path, part in self._parts.items():
-            own = vars(found[path])
-            own["_modules"] = {
-                key: child if child is None else found[child] for key, child in part.children
-            }
-            for key in part.bound:
-                if (path, key) not in self._carried:
-                    value = _rebound(vars(part.plain)[key], twins)
-                    if key in HOOKS:  # later ones stand in the net alone
-                        value = {number: value.get(number, f) for number, f in own[key].items()}
-                    own[key] = value
-            if run is None and part.does == "dropout":
-                own["forward"] = partial(self._traced.dropout, path, found[path])
-            elif run is None and "forward" not in own:
-                own |= self._traced.forward_of(found[path])
-            if isinstance(found[path], nn.RNNBase) and run:
-                list_weights(found[path])
-        for (path, key), differs in self._carried.items() if run else ():
+            if isinstance(one, nn.RNNBase):
+                list_weights(one)
+        for (path, key), differs in self._carried.items():
             vars(found[path])[key] = map_tensors(
                 partial(run.kept, differs), vars(found[path])[key], key
             )
         return found
 
-    def _before(self, parts: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def _traced_stand_ins(self) -> dict[str, Any]:
+        """Return what a compiler follows in place of each module."""
+        found = self._copies(traced=True)
+        for path, part in self._parts.items():
+            own = vars(found[path])
+            own["_parameters"] = {**part.plain._parameters}
+            own["_buffers"] = {**part.plain._buffers}
+            if part.does == "dropout":
+                own["forward"] = partial(self._traced.dropout, path, found[path])
+            elif "forward" not in own:
+                own |= self._traced.forward_of(found[path])
+        return found
+
+    def _before(self, parts: dict[str, Any]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
         """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
         return {
-            path: vars(one)
-            | {f"ids {key}": _ids(vars(one)[key]) for key in self._parts[path].bound}
+            path: (vars(one).copy(), {key: _ids(vars(one)[key]) for key in self._parts[path].bound})
             for path, one in parts.items()
         }
 
     def _state(
         self,
         parts: dict[str, Any],
-        before: dict[str, dict[str, Any]],
+        before: dict[str, tuple[dict[str, Any], dict[str, Any]]],
         unmoved: dict[str, Tensor],
     ) -> tuple[list[tuple[str | None, dict[str, Any], str, Any]], list[Any]]:
         """Return buffers after a pass but those `unmoved`, and tensors that it left on modules.
@@ -385,18 +403,21 @@ class Passes(nn.Module):
         state: list[Any] = []
         constants: list[Any] = []
         for path, one in parts.items():
-            part, was = self._parts[path], before[path]
+            part, (was, ids), now = self._parts[path], before[path], vars(one)
             for key, name in part.buffers.items():
                 if (value := one._buffers[key]) is not unmoved.get(name):
                     state.append((None, part.there._buffers, key, value))
-            for key, value in vars(one).items():
-                if value is was.get(key, was) and key not in part.bound:
+            # Most modules leave nothing, and this sees it soonest.
+            if not ids and len(now) == len(was) and all(map(is_, now.values(), was.values())):
+                continue
+            for key, value in now.items():
+                if value is was.get(key, was) and key not in ids:
                     continue
                 if key in OF_MODULES or key == "_flat_weights":
                     continue
                 if isinstance(value, CONSTANTS):
                     constants.append((vars(part.there), key, value))
-                elif (ids := _ids(value)) and ids != was.get(f"ids {key}"):
+                elif (tensors := _ids(value)) and tensors != ids.get(key):
                     state.append((path, vars(part.there), key, value))
         return state, constants
 

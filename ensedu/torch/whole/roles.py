@@ -27,7 +27,7 @@ PRODUCTS = (
     nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase,
 )  # fmt: skip
 #: One copy for all members, as in the published counts.
-KEPT = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
+ONE_COPY = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _role(
     use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
 ) -> str:
     parameter = getattr(use.owner, use.key)
-    if is_within(use.name, shared) or isinstance(use.owner, KEPT):
+    if is_within(use.name, shared) or isinstance(use.owner, ONE_COPY):
         return "shared"
     if is_within(use.name, modulated):
         return "fast" if parameter.ndim > 1 else "shared"

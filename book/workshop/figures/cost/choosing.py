@@ -7,7 +7,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.contest.statistics import Pooled
-from ensedu.counting.text_table import Table
+from ensedu.counting.text_table import TextTable
 from workshop import plot
 from workshop.figures.learning.shootout import row_name
 from workshop.page.method_table import method_table
@@ -36,7 +36,7 @@ PRICES = {
 PROMISED = "promised: 90%"
 
 
-class Prices(Table):
+class Prices(TextTable):
     """A table whose rows are blocks of few lines on a phone: two prices stand in one."""
 
     def table_width(self) -> float:

@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common.checks import optional
 from ensedu.contest.statistics import Pooled
-from ensedu.counting.text_table import Table
+from ensedu.counting.text_table import TextTable
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval, holm
 from workshop import plot
@@ -216,7 +216,7 @@ class Dots:
         return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
 
 
-def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data: str) -> Table:
+def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data: str) -> TextTable:
     """Return a row a contestant: its mean scores, and how its NLL differs from one network's.
 
     `means` are by contestant and score, one network among them; `data` is what they are of.
@@ -262,7 +262,7 @@ def ways(
     return rows
 
 
-def false_words(rows: Sequence[Mapping[str, Any]]) -> Table:
+def false_words(rows: Sequence[Mapping[str, Any]]) -> TextTable:
     """Return a table of the part of contests in which each test finds something, in percent."""
     shown = {
         NOBODY[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()}
