@@ -330,7 +330,6 @@ def test_points_of_all_shapes_train_without_an_error_and_501_do_not_fit(live, la
         "data": "own", "task": "classification" if labels else "regression", "other": OTHER,
         "head": "variance",
     })  # fmt: skip
-    page.get_by_text("The members' matrices, live").click()
     for name, points in SHAPES.items():
         put(
             page, points=[[*one, *([i % labels] if labels else [])] for i, one in enumerate(points)]

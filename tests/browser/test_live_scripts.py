@@ -338,7 +338,7 @@ def test_what_was_asked_before_a_restart_is_not_answered_after_it(bench):
       const tell = (kind) => () => told.push(kind);
       const kinds = ["frame", "done", "failed"].map((kind) => [kind, tell(kind)]);
       const runner = new ensedu.Runner(Object.fromEntries(kinds));
-      const picture = { finest: 16, layer: null };
+      const picture = { finest: 16 };
       runner.start(before);
       runner.go(0);
       runner.frame(before, picture);

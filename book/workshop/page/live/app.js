@@ -18,8 +18,9 @@ const ICONS = {
   Undo: "M6 2.5 2.5 6 6 9.5M2.5 6H10a3.5 3.5 0 0 1 0 7H6", Compare: "M1.5 3h5v10h-5zM9.5 3h5v10h-5z",
 };
 
-export const mount = (root, { state: first, small = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
+export const mount = (root, { state: first, small = false, distributions = false, tries = [], name = "live", alone = false, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
+  const copiedWords = new Text(status.textContent);
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause. What is `heard` is not seen.
   const tell = (words, loud = true, time = KEEP, heard = false) => {
@@ -29,6 +30,7 @@ export const mount = (root, { state: first, small = false, distributions = false
       if (status.ariaLive !== live) status.ariaLive = live;
       if (loud) status.textContent = words; // another node is read aloud
       else status.firstChild.data = words;
+      copiedWords.data = words;
     }
     spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
@@ -45,11 +47,9 @@ export const mount = (root, { state: first, small = false, distributions = false
     anew,
     draw: (all) => draw(all),
     refresh: () => refresh(),
-    rest: () => hooks.rest?.(trainer.steps),
     settle: (address) => {
       if (!trainer.playing && spoken.state !== trainer.state) sum();
-      if (!small && !hooks.change) history.replaceState(history.state, "", `#${name}:${address}`);
-      hooks.change?.(structuredClone(trainer.state));
+      if (!small && !alone) history.replaceState(history.state, "", `#${name}:${address}`);
     },
   }, behind);
   trainer.distributions = distributions;
@@ -91,7 +91,7 @@ export const mount = (root, { state: first, small = false, distributions = false
   const guides = small ? null : guided(trainer, root, settings.panel);
   const below = small
     ? []
-    : [stage.lossFold, stage.matrixFold, ownData(trainer, root, () => guides.close(true))];
+    : [stage.lossFold, ownData(trainer, root, () => guides.close(true))];
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, stage.key, hint, status, aloud, ...(shared ? [shared] : []));
@@ -112,8 +112,10 @@ export const mount = (root, { state: first, small = false, distributions = false
   };
   let metered = 0; // when
   let pictured = sides(first).length;
+  let copied = false; // whether a small copy stands where a link was followed
   const draw = (anew) => {
     stage.draw(anew);
+    if (copied) stage.drawCopy();
     const { frame, failed, playing } = trainer;
     if (!frame) return;
     const now = performance.now();
@@ -144,23 +146,30 @@ export const mount = (root, { state: first, small = false, distributions = false
   refresh();
   draw(true);
 
-  // An address names this trainer, and all of its state.
-  const follow = (event) => {
-    const [target, ...parts] = location.hash.slice(1).split(":");
-    if (target !== name || !parts.length) return;
-    const asked = parts.join(":");
-    if (asked === encode(trainer.state)) return;
-    const { state, error } = decode(asked, first);
-    if (error) tell(`This link cannot be followed: ${error}. The trainer ${event ? "stays as it is" : "starts as it always does"}.`);
-    else {
-      guides.close(true);
-      if (event) trainer.remember();
-      if (trainer.apply(state)) root.scrollIntoView({ block: "start" });
-    }
+  // A link or an address sets all that it names; a small copy goes on training for who has followed one.
+  const link = {
+    frame: stage.element,
+    set(_, { text, arrives }) {
+      const { state, error } = decode(text, first);
+      if (error) return tell(`This link cannot be followed: ${error}. The trainer ${arrives ? "starts as it always does" : "stays as it is"}.`);
+      guides?.close(true);
+      if (encode(state) === encode(trainer.state)) return;
+      if (!arrives) trainer.remember();
+      trainer.apply(state);
+    },
+    copy() {
+      copied = true;
+      watch();
+      return { words: copiedWords, frame: stage.copy };
+    },
+    left() {
+      copied = false;
+      watch();
+    },
   };
   // Nothing starts before it is on the screen, and nothing runs when it is off it.
   let inView = false;
-  const watch = () => trainer.show(inView && !document.hidden, calm.matches);
+  const watch = () => trainer.show((inView || copied) && !document.hidden, calm.matches);
   // Of several entries the last is the newest.
   const watcher = new IntersectionObserver((entries) => {
     inView = entries.at(-1).isIntersecting;
@@ -173,12 +182,9 @@ export const mount = (root, { state: first, small = false, distributions = false
   const themed = new MutationObserver(() => trainer.look());
   themed.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   themed.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
-  if (!small) {
-    addEventListener("hashchange", follow);
-    follow();
-  }
 
   return {
+    link,
     get state() {
       return structuredClone(trainer.state);
     },
@@ -191,17 +197,12 @@ export const mount = (root, { state: first, small = false, distributions = false
     step: () => trainer.step(),
     reset: () => reset.click(),
     weights: () => trainer.runner.weights(),
-    put(arrays) {
-      trainer.runner.put(arrays);
-      trainer.look();
-    },
     destroy() {
       trainer.stop();
       watcher.disconnect();
       resized.disconnect();
       themed.disconnect();
       document.removeEventListener("visibilitychange", watch);
-      removeEventListener("hashchange", follow);
       box.remove();
     },
   };

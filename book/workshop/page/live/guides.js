@@ -53,7 +53,7 @@ export const GUIDES = [
     },
     steps: 1500,
     answer: "Which of the two spreads more in the gap changes with the seed: press \u201cChange it\u201d and \u201cNew seed\u201d to see it. Their curves do not follow their matrices.",
-    why: "The four matrices of A have next to nothing in common, and those of B stay near copies (open \u201cThe members' matrices\u201d). But matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
+    why: "The four matrices of A have next to nothing in common, and those of B stay near copies. But matrices that look different need not be functions that differ, and small differences add up over layers and biases.",
   },
   {
     key: "kl-too-large",

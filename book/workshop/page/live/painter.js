@@ -34,13 +34,12 @@ export class Painter {
     if (!this.#scene) return false;
     const { state, look, pictures, compared, ...hand } = this.#scene;
     const found = [];
-    const said = new Set(); // in the first picture: the second does not repeat it
     pictures.forEach(({ kind, side: i, method, behind, prior, ...size }, place) => {
       const canvas = this.#canvases[place];
       const side = this.#sides[i];
       const drawn = { ...size, ratio: hand.ratio };
       if (kind === "curves")
-        found.push(curves(canvas, drawn, side?.means && side, GRID, state, method, look, hand, { compared, behind, said }));
+        found.push(curves(canvas, drawn, side?.means && side, GRID, state, method, look, hand, { compared, behind }));
       else if (kind === "cloud") cloud(canvas, drawn, side?.moments, prior, look.colors[method], look);
       else map(canvas, drawn, side?.map && side, kind, state, look, hand);
     });

@@ -82,12 +82,12 @@ export class Runner {
     this.#send("scene", { scene });
   }
 
-  frame(state, { finest, layer, distributions }) {
+  frame(state, { finest, distributions }) {
     if (this.asked) return;
     this.asked = true;
     const plane = state.task === "classification";
     this.#send("frame", {
-      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, layer, distributions,
+      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, distributions,
     });
   }
 
@@ -96,10 +96,6 @@ export class Runner {
       this.readers.push(resolve);
       this.#send("weights", {});
     });
-  }
-
-  put(arrays) {
-    this.#send("put", { sides: arrays });
   }
 
   stop() {

@@ -25,7 +25,7 @@ export const withToy = (state, part) => {
 };
 
 // `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
-// `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests, `rest()` when training has stopped.
+// `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests.
 export class Trainer {
   // `behind`: a band to compare with, as `behind.js` knows it, or null.
   constructor(state, on, behind = null) {
@@ -39,8 +39,6 @@ export class Trainer {
     this.playing = false;
     this.touched = false; // the reader has played or paused: then nothing goes by itself
     this.seen = false; // on the screen
-    this.layer = state.hidden_layers > 1 ? 1 : 0; // whose matrices are shown
-    this.matrices = false; // whether they are
     this.distributions = false; // whether means and standard deviations are shown
     this.chosen = -1; // a point
     this.cursor = null; // of the keyboard
@@ -85,7 +83,6 @@ export class Trainer {
     this.playing = false;
     this.look();
     this.on.refresh();
-    this.on.rest();
   }
 
   // Training.
@@ -122,7 +119,6 @@ export class Trainer {
     this.frame = null;
     this.until = REST;
     this.aim = 0;
-    this.layer = Math.min(this.layer, this.state.hidden_layers);
     this.runner.start(this.state);
     if (this.playing && this.seen) this.runner.go(this.until);
     this.look();
@@ -166,7 +162,7 @@ export class Trainer {
     if (!this.runner.asked) {
       this.dirty = false;
       this.asked = now;
-      this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null, distributions: this.distributions });
+      this.runner.frame(this.state, { finest: FINEST, distributions: this.distributions });
     } else if (this.dirty) this.#wake();
   }
 

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-from matplotlib.colors import Colormap, to_hex
-
 from ensedu.methods import METHODS, Method
 from workshop import plot
 from workshop.page.digit import drawings, stored_networks
@@ -28,7 +25,7 @@ LIFT = {"light": 0.0, "dark": 0.65}
 def house() -> dict[str, Any]:
     """Return the labels and colors of the book, for the scripts."""
 
-    def look(dark: bool, heat: Colormap) -> dict[str, Any]:
+    def look(dark: bool) -> dict[str, Any]:
         own = style.DARK if dark else {}
         name = "dark" if dark else "light"
         colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
@@ -41,14 +38,13 @@ def house() -> dict[str, Any]:
             "differ": DIFFER[name],
             "edge": EDGE[name],
             "lift": LIFT[name],
-            "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
         }
 
     labels = {key: method.label for key, method in METHODS.items()}
     return {
         "labels": labels,
-        "light": look(False, style.HEAT),
-        "dark": look(True, style.DARK_HEAT),
+        "light": look(False),
+        "dark": look(True),
     }
 
 
@@ -71,7 +67,7 @@ BUNDLE = Bundle(
     "ensedu",
     worker=(
         "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
-        "live/adam", "live/toys", "live/forecast", "live/behind", "live/labels", "live/paint",
+        "live/adam", "live/toys", "live/forecast", "live/behind", "live/paint",
         "live/cloud", "live/painter", "live/worker",
     ),
     worker_constants=lambda: {
@@ -84,7 +80,8 @@ BUNDLE = Bundle(
         "common/fields", "live/pasted", "live/link", "live/runner", "live/story", "live/python",
         "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
         "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
-        "digit/pad", "digit/answers", "digit/figure", "common/widget", "live/start",
+        "digit/pad", "digit/answers", "digit/figure", "common/widget", "common/figures",
+        "live/start",
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),

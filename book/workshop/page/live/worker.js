@@ -159,7 +159,7 @@ const combine = (outputs, B, k, from, pixels, found) => {
   }
 };
 
-// Answer the messages of a page: "start", "set", "go", "pause", "hang", "scene", "frame", "weights", "put".
+// Answer the messages of a page: "start", "set", "go", "pause", "hang", "scene", "frame" and "weights".
 export const serve = (scope) => {
   const painter = new Painter();
   let training = null;
@@ -234,7 +234,7 @@ export const serve = (scope) => {
     scene({ scene }) {
       painter.set(scene);
     },
-    frame({ grid, reach, classes, finest, layer, distributions }) {
+    frame({ grid, reach, classes, finest, distributions }) {
       const { head } = training.options;
       const began = performance.now();
       const affordable = Math.sqrt(MAP / (pixelTime * training.sides.length));
@@ -244,7 +244,6 @@ export const serve = (scope) => {
         found: side.found,
         total: side.net.total,
         moments: distributions ? side.net.moments() : null,
-        matrices: layer === null ? null : new Float32Array(side.net.made(layer, side.shown[0]).W),
       }));
       if (!grid) pixelTime = (performance.now() - began) / (sides.length * size * size);
       const one = painter.show(sides);
@@ -254,11 +253,6 @@ export const serve = (scope) => {
     weights() {
       const sides = training.sides.map((side) => training.weights(side));
       scope.postMessage({ kind: "weights", turn, steps: training.steps, sides });
-    },
-    put({ sides }) {
-      sides.forEach((arrays, i) => {
-        for (const [l, name, array] of training.sides[i].net.arrays()) array.set(arrays[`${l}.${name}`]);
-      });
     },
   };
 
