@@ -14,7 +14,7 @@ from ensedu.methods import size_option
 from ensedu.numpy.base import WeightLayer
 from ensedu.numpy.variational import inverse_softplus, softplus
 from ensedu.priors import Normal
-from workshop.page.live import shared_numbers, trainer_scripts, trainer_state
+from workshop.page.live import trainer_scripts, trainer_state
 
 METHODS = tuple(trainer_state.STARTS)
 HEADS = {"mean": 1, "variance": 2, "classes": 3}  # and how many numbers come out
@@ -115,7 +115,7 @@ def nll(head, outputs, y, reduction):
 def shaken(method, sizes, activation, rng, parametrization="standard"):
     """A network whose every number is another one than where it starts."""
     row = methods.METHODS[method]
-    options = {"prior": Normal(shared_numbers.prior_loc(row), SCALE)} if row.spread else {}
+    options = {"prior": Normal(trainer_state.prior_loc(row), SCALE)} if row.spread else {}
     if row.drops_units:
         options["p"] = P
     members = size_option(method, M)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.methods import size_option
 from tests.browser.live_page import HELP, OTHER, USUAL
-from workshop.page.live import shared_numbers, toys, trainer_scripts, trainer_state
+from workshop.page.live import toys, trainer_scripts, trainer_state
 
-GRID = shared_numbers.GRID
+GRID = trainer_state.GRID
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,9 @@ from ensedu.methods import METHODS, size_option
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.fields import Choice, RealNumber, WholeNumber
-from workshop.page.method_rows import method_row
+from workshop.page.live.toys import Random
 from workshop.page.said import too_much
 from workshop.page.scripts import Bundle
-from workshop.page.seeded_random import Random
 
 CHOICE, OPTIONAL = Choice(("a", "b")), Choice(("a", "b"), optional=True)
 WHOLE, REAL = WholeNumber(2, 7), RealNumber(-0.5, 1e9)
@@ -96,7 +95,7 @@ def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
 @pytest.mark.parametrize("method", METHODS)
 def test_arrays_add_up_to_the_count_of_a_layer(method):
     sizes = {"m": 5, "n": 7, "M": 3}
-    row = json.loads(json.dumps(method_row(METHODS[method])))
+    row = json.loads(json.dumps(network_row(METHODS[method])))
     total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
     assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
 

@@ -1,14 +1,53 @@
-// The live trainer on a page: put together, watched, and led by the address.
+// The live trainer on a page or in a cell of Jupyter: put together, watched, and begun.
 import { button, make } from "../common/controls.js";
+import { arrive, enroll } from "../common/figures.js";
+import { onPage, view } from "../common/widget.js";
+import { digits } from "../digit/figure.js";
 import { hintOf } from "./editor.js";
-import { gauge } from "./gauge.js";
 import { decode, encode } from "./link.js";
-import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
-import { sides } from "./runner.js";
+import { guided } from "./guides.js";
+import { fullSettings, smallSettings } from "./settings.js";
+import { ownData, sharing } from "./sharing.js";
 import { stageOf } from "./stage.js";
 import { named, opening, story } from "./story.js";
-import { Trainer } from "./trainer.js";
+import { Trainer, sides, specOf } from "./trainer.js";
 
+// The parameters of one network.
+const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l] + 1) * n, 0);
+
+export const gauge = () => {
+  // While it trains, words change in their node: another node has the whole page styled anew.
+  const steps = new Text();
+  const held = make("span", { class: "ensedu-t-held" });
+  const element = make("p", { class: "ensedu-t-meter" });
+  let shown = "";
+  const hold = (totals, state) => {
+    const both = sides(state);
+    const one = ofOne(specOf(state, both[0]));
+    // A bar is full at as many networks as there are members, or at the largest total.
+    const most = Math.max(...totals, ...both.map((side) => side.ensemble_size * one));
+    const bars = totals.map((total, i) => {
+      const bar = make("span", { class: "ensedu-t-bar", "aria-hidden": "true", "data-method": both[i].method });
+      bar.style.setProperty("--share", `${(100 * total) / most}%`);
+      bar.style.setProperty("--one", `${(100 * one) / most}%`);
+      return make("span", {}, totals.length > 1 ? `${"AB"[i]} ` : "", bar, ` ${total.toLocaleString("en")}`);
+    });
+    held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters");
+  };
+  const show = (frame, state) => {
+    steps.data = `step ${frame.steps.toLocaleString("en")}`;
+    const totals = frame.sides.map(({ total }) => total);
+    if (totals.length !== sides(state).length) return; // the picture of another state
+    const what = JSON.stringify([totals, sides(state)]);
+    if (shown === what) return;
+    if (!shown) element.append(make("span", {}, steps), " ", held);
+    shown = what;
+    hold(totals, state);
+  };
+  return { element, show };
+};
+
+// The live trainer on a page: put together, watched, and led by the address.
 const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
@@ -207,3 +246,24 @@ export const mount = (root, { state: first, small = false, distributions = false
     },
   };
 };
+
+// Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
+// Build every trainer of the page, and every drawing of a digit.
+export const begin = () => {
+  onPage(".ensedu-trainer", (root) => {
+    const state = JSON.parse(root.querySelector(":scope > script").textContent);
+    const { name, small, distributions, tries, full, behind } = root.dataset;
+    const { link } = mount(root, {
+      state, small: small !== undefined, distributions: distributions !== undefined,
+      tries: JSON.parse(tries ?? "[]"), name, full, behind: behind && JSON.parse(behind),
+    });
+    enroll(name, { root, moved() {}, ...link });
+    arrive();
+  });
+  onPage(".ensedu-digit", (root) => digits(root));
+};
+
+export const render = view("ensedu-trainer", (root, model, number) => {
+  const { destroy } = mount(root, { ...model.get("_options"), name: `live-${number}`, alone: true });
+  return destroy;
+});

@@ -1,11 +1,11 @@
 // The pictures of one or two networks, and what is folded below them.
 import { fold, make } from "../common/controls.js";
-import { behindOf, besideBand } from "./behind.js";
 import { edit } from "./editor.js";
+import { behindOf, besideBand } from "./forecast.js";
 import { looks, losses, ratioOf, squareOf } from "./paint.js";
-import { sides } from "./runner.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
+import { sides } from "./trainer.js";
 
 const PHONE = 600; // pixels, as in the sheet of styles
 const HIGHEST = 460;
@@ -17,7 +17,7 @@ const MAPS = {
 // What the lines and colors of the pictures mean; beside a band that they are compared with, by their names.
 const keyOf = (state, compared, band) => {
   if (state.task === "classification")
-    return ["Violet is the members' doubt: their mutual information, from 0 to all that is possible."];
+    return ["Red is the members' doubt: their mutual information, from 0 to all that is possible."];
   const methods = [...new Set(sides(state).map(({ method }) => method))];
   const thin = [...new Set(methods.map((method) => (METHODS[method].stochastic ? "draws" : "members")))].join(", ");
   const behind = band && { behind: `${band.label} (± 2 std)` };

@@ -17,7 +17,7 @@ from ensedu.priors import Normal
 from workshop import plot
 from workshop.page.frames import check_letters
 from workshop.page.live import reference_band, toys, trainer_state
-from workshop.page.live.shared_numbers import (
+from workshop.page.live.trainer_state import (
     BATCH,
     CLOUD,
     FUNCTIONS,

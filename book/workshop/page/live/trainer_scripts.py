@@ -5,8 +5,7 @@ from typing import Any
 from ensedu.methods import METHODS, Method
 from workshop import plot
 from workshop.page.digit import drawings, stored_networks
-from workshop.page.live import shared_numbers, toys, trainer_state
-from workshop.page.method_rows import method_row
+from workshop.page.live import toys, trainer_state
 from workshop.page.scripts import Bundle
 from workshop.plot import style
 
@@ -51,14 +50,20 @@ def house() -> dict[str, Any]:
 def network_row(row: Method) -> dict[str, Any]:
     """Return what the networks of a page know of a method.
 
-    Beside its row: how its members may start, which arrays are distributions, by their name
-    without ``_mean``, and the mean of their prior.
+    What it has and does, and its arrays: name, letters of their axes, and role; how its members may
+    start, which arrays are distributions, by their name without ``_mean``, and the mean of their
+    prior.
     """
     means = (array.name for array in row.arrays if array.name.endswith("_mean"))
-    return method_row(row) | {
+    flags = ("members", "modulated", "stochastic", "drops_units")
+    return {flag: getattr(row, flag) for flag in flags} | {
+        "arrays": [
+            {"name": array.name, "axes": array.shape.replace(" ", ""), "role": array.role}
+            for array in row.arrays
+        ],
         "starts": trainer_state.starts_of(row),
         "distributions": [name.removesuffix("_mean") for name in means],
-        "prior_loc": shared_numbers.prior_loc(row),
+        "prior_loc": trainer_state.prior_loc(row),
     }
 
 
@@ -66,22 +71,18 @@ def network_row(row: Method) -> dict[str, Any]:
 BUNDLE = Bundle(
     "ensedu",
     worker=(
-        "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
-        "live/adam", "live/toys", "live/forecast", "live/behind", "live/paint",
-        "live/cloud", "live/painter", "live/worker",
+        "common/random", "live/network", "live/toys", "live/forecast", "live/paint", "live/worker",
     ),
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
-        "TRAINING": shared_numbers.described(),
+        "TRAINING": trainer_state.training(),
         "HOUSE": house(),
         "TOY_SETS": toys.described(),
     },
     page=(
-        "common/fields", "live/pasted", "live/link", "live/runner", "live/story", "live/python",
-        "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
-        "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
-        "digit/pad", "digit/answers", "digit/figure", "common/widget", "common/figures",
-        "live/start",
+        "live/link", "live/trainer", "live/story", "common/controls", "live/editor", "live/stage",
+        "live/sharing", "live/settings", "live/guides", "digit/networks", "digit/answers",
+        "digit/pad", "digit/figure", "common/widget", "common/figures", "live/app",
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),
