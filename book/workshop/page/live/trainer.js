@@ -133,7 +133,7 @@ export const withToy = (state, part) => {
 // `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
 // `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests.
 export class Trainer {
-  // `behind`: a band to compare with, as `behind.js` knows it, or null.
+  // `behind`: a band to compare with, as `forecast.js` knows it, or null.
   constructor(state, on, behind = null) {
     const wrong = problem(state);
     if (wrong) throw new Error(`live trainer: ${wrong}`);
