@@ -70,8 +70,8 @@ def html(
     }
     now = figure.say(**values)
     hint = (
-        '<p class="ensedu-hint ensedu-drag">Drag a point. With keys, <kbd>Page Down</kbd> takes '
-        "the next one, and arrows move it.</p>"
+        '<p class="ensedu-hint ensedu-drag">Drag a point. <span>With keys, <kbd>Page Down</kbd> '
+        "takes the next one, and arrows move it.</span></p>"
     )
     return (
         f'<div class="ensedu-computed">{controls(choices, values, whole.key)}'
