@@ -19,13 +19,13 @@ from ensedu.common.checks import NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
-from workshop.page import digit, live, scripts
+from workshop.page import computed, digit, explore, live, scripts
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 
 ROOT = Path(__file__).parents[1]
 PACKAGE, BOOK = ROOT / "ensedu", ROOT / "book"
-BUNDLES = (TRAINER,)
-ALONE = {scripts.HERE / name for name in ("explore.js", "xray.js")}  # of one file each
+BUNDLES = (TRAINER, explore.BUNDLE, computed.BUNDLE)
+ALONE = {scripts.HERE / "xray.js"}  # of one file
 
 
 ABOUT, WORKSHOP = (
@@ -133,7 +133,7 @@ def test_every_folder_of_modules_is_a_package():
 
 def test_every_script_is_part_of_a_bundle():
     joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
-    folders = [Path(one.__file__).parent for one in (digit, live)]
+    folders = [Path(one.__file__).parent for one in (computed, digit, live)]
     folders += [scripts.HERE, scripts.HERE / "common"]
     found = {path for folder in folders for path in folder.glob("*.js")} - ALONE
     assert {scripts.HERE / f"{path}.js" for path in joined} == found

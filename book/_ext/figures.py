@@ -39,7 +39,7 @@ FIGURES = (
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
-BUNDLES = {"live.js": TRAINER}
+BUNDLES = {"live.js": TRAINER, SCRIPT: workshop.page.explore.BUNDLE}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
     "ensedu-xray": xray.changed,
@@ -169,9 +169,8 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        for script in (SCRIPT, XRAY):
-            source = Path(workshop.page.explore.__file__).with_name(script)
-            shutil.copy(source, static)
+        source = Path(workshop.page.explore.__file__).with_name(XRAY)
+        shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
         shutil.copy(LIVE_STYLE, static)

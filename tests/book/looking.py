@@ -299,12 +299,3 @@ def explorer(**options):
 def small(**given):
     """A trainer of few numbers."""
     return live(**{"width": 5, "hidden_layers": 1} | given)
-
-
-def arrays_of(w, seed=3):
-    """Arrays of the shapes that a trainer's networks have."""
-    rng = np.random.default_rng(seed)
-    return [
-        {name: rng.standard_normal(shape) for name, shape in shapes.items()}
-        for shapes in trainer_state.shapes(w._now)
-    ]

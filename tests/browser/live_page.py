@@ -3,6 +3,7 @@
 import json
 
 from tests.browser import small
+from workshop.page import explore
 from workshop.page.live import trainer_scripts
 from workshop.page.scripts import HERE
 
@@ -96,4 +97,5 @@ def write(folder):
         "begun.html": small.TALL + block("live") + small.TALL + part + small.TALL,
     }
     for file, body in bodies.items():
-        small.write(folder / file, "A trainer", body, css, trainer_scripts.BUNDLE.classic(), HELP)
+        scripts = (explore.BUNDLE.classic(), trainer_scripts.BUNDLE.classic(), HELP)
+        small.write(folder / file, "A trainer", body, css, *scripts)

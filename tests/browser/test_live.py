@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from scripts.browsing import PHONE, serve
+from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
 from tests.browser import live_page, small
 from tests.browser.live_page import OTHER, USUAL
@@ -629,6 +629,30 @@ def test_the_page_stands_still_and_shows_an_experiment_in_its_first_view(
     answered = "document.querySelector('[data-open] .ensedu-t-answer').textContent"
     page.wait_for_function(answered, timeout=60_000)
     assert boxes(*parts) == before and boxes(*tabs.all()) == chips
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_link_in_the_text_sets_the_trainer_and_a_small_copy_of_it_learns(
+    open_page, server, viewport
+):
+    page = open_page(viewport=viewport)
+    page.goto(server + PAGE)
+    page.locator(".ensedu-t-meter", has_text="step").wait_for()
+    link, dock = page.get_by_role("link", name="Two moons"), page.locator(".ensedu-dock")
+    link.evaluate("(link) => link.scrollIntoView({ block: 'center' })")
+    page.evaluate(small.AT_REST)
+    before = page.evaluate("scrollY")
+    link.click()
+    dock.locator("summary", has_text="The members' doubt").wait_for()
+    assert page.evaluate("scrollY") == before and page.url.endswith("#live:data=moons")
+    seen = """(copy) => copy.getContext("2d").getImageData(0, 0, copy.width, copy.height).data
+      .some(Boolean)"""
+    page.wait_for_function(seen, arg=dock.locator("canvas").element_handle())
+    box = dock.locator("canvas").bounding_box()
+    assert 0 <= box["x"] and box["x"] + box["width"] <= viewport["width"]
+    dock.get_by_role("link").click()
+    page.wait_for_function("document.querySelector('.ensedu-dock').hidden")
+    assert page.locator("canvas[aria-label*='100 points']").first.is_visible()
 
 
 @pytest.mark.parametrize(("data", "mode"), [("gap", "dark"), ("blobs", "light")])

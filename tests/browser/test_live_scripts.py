@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ensedu import counting
 from ensedu.methods import size_option
 from tests.browser.live_page import HELP, OTHER, USUAL
-from workshop.page.live import shared_numbers, toys, trainer_scripts, trainer_state
+from workshop.page.live import toys, trainer_scripts, trainer_state
 
-GRID = shared_numbers.GRID
+GRID = trainer_state.GRID
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +315,7 @@ def test_what_was_asked_before_a_restart_is_not_answered_after_it(bench):
       const tell = (kind) => () => told.push(kind);
       const kinds = ["frame", "done", "failed"].map((kind) => [kind, tell(kind)]);
       const runner = new ensedu.Runner(Object.fromEntries(kinds));
-      const picture = { finest: 16, layer: null };
+      const picture = { finest: 16 };
       runner.start(before);
       runner.go(0);
       runner.frame(before, picture);

@@ -1,410 +1,368 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
-(() => {
-  "use strict";
-  const PHONE = matchMedia("(max-width: 600px)");
-  const FORCED = matchMedia("(forced-colors: active)");
-  const DARK = matchMedia("(prefers-color-scheme: dark)");
-  const CALM = matchMedia("(prefers-reduced-motion: reduce)");
-  const MARGIN = matchMedia("(min-width: 1200px)"); // from here on one is empty beside the text
-  const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
-  const PAPER = LOOKS[0];
-  const CROSSING = 250; // ms from a frame to the next
-  const TALLEST = 1.9; // heights of a copy, in its widths: of what is taller the sentence is enough
-  const STILL = 24; // pixels that a page may scroll below a finger that taps
-  // Also figures of other scripts: { root, set, follow, moved }, and maybe what else those below have.
-  const explorers = (globalThis.enseduExplorers ??= new Map());
-  // A number as a reader sees it; the address keeps what Python writes.
-  const said = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
+import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink } from "./common/figures.js";
+import { onPage } from "./common/widget.js";
 
-  // A slider, buttons or a list, as positions among their values.
-  const control = (element, values) => {
-    const range = element.querySelector("input[type=range]");
-    const list = element.querySelector("select");
-    const radios = [...element.querySelectorAll("input[type=radio]")];
-    return {
-      element,
-      values,
-      name: element.dataset.name,
-      words: element.querySelector("span").textContent,
-      get position() {
-        if (list) return list.selectedIndex;
-        return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
-      },
-      set position(position) {
-        if (list) list.selectedIndex = position;
-        else if (range) range.value = position;
-        else radios[position].checked = true;
-      },
-      say() {
-        if (!range) return;
-        range.setAttribute("aria-valuetext", said(values[range.value]));
-        element.querySelector("output").value = said(values[range.value]);
-      },
-    };
-  };
+const PHONE = matchMedia("(max-width: 600px)");
+const FORCED = matchMedia("(forced-colors: active)");
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const CALM = matchMedia("(prefers-reduced-motion: reduce)");
+const MARGIN = matchMedia("(min-width: 1200px)"); // from here on one is empty beside the text
+const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
+const PAPER = LOOKS[0];
+const CROSSING = 250; // ms from a frame to the next
+const TALLEST = 1.9; // heights of a copy, in its widths: of what is taller the sentence is enough
+const STILL = 24; // pixels that a page may scroll below a finger that taps
 
-  const shownLook = () => {
-    const dark = FORCED.matches ? DARK.matches : document.documentElement.dataset.theme === "dark";
-    return `${PHONE.matches ? "narrow" : "wide"}-${dark ? "dark" : "light"}`;
-  };
+const shownLook = () => {
+  const dark = FORCED.matches ? DARK.matches : document.documentElement.dataset.theme === "dark";
+  return `${PHONE.matches ? "narrow" : "wide"}-${dark ? "dark" : "light"}`;
+};
 
-  // All frames of a look come as one script, in which what they share stands once.
-  const packs = new Map();
-  const pack = (frames, look) => {
-    const address = `${frames}-${look}.js`;
-    if (!packs.has(address)) {
-      const come = new Promise((resolve, reject) => {
-        const script = document.createElement("script");
-        script.onload = () => resolve(globalThis.enseduFrames[`${frames.split("/").at(-1)}-${look}`]);
-        script.onerror = reject;
-        script.src = address;
-        document.head.append(script);
-      });
-      come.catch(() => packs.delete(address)); // it may come the next time
-      packs.set(address, come);
-    }
-    return packs.get(address);
-  };
-
-  // The frame before lies on the next one, and fades while that comes: what both have stays as it is.
-  const cross = (frame, change) => {
-    const image = [...frame.querySelectorAll(":scope > picture img")].find((one) => one.checkVisibility());
-    frame.querySelector(".ensedu-before")?.remove();
-    if (!image || CALM.matches) return change();
-    const before = image.cloneNode();
-    before.src = image.currentSrc;
-    before.alt = "";
-    before.className = "ensedu-before";
-    frame.append(before);
-    change();
-    image.animate({ opacity: [0, 1] }, CROSSING);
-    before.animate({ opacity: [1, 0] }, { duration: CROSSING, fill: "forwards" }).onfinish = () => before.remove();
-  };
-
-  // A row of a figure says its numbers where a mouse points at it, or a finger taps it. They stand in
-  // the figure's table, too: this is for the eye alone. Until a reader has done so, a line says it.
-  const hints = [];
-  const hintAt = (frame, words) => {
-    const hint = document.createElement("p");
-    hint.className = "ensedu-hint";
-    hint.ariaHidden = "true";
-    hint.textContent = words;
-    frame.before(hint);
-    return hint;
-  };
-  const sayWherePointed = (root, rows) => {
-    const frame = root.querySelector(".ensedu-frame");
-    const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
-      const part = document.createElement("div");
-      part.className = name;
-      part.ariaHidden = "true";
-      part.hidden = true;
-      frame.append(part);
-      return part;
+// All frames of a look come as one script, in which what they share stands once.
+const packs = new Map();
+const pack = (frames, look) => {
+  const address = `${frames}-${look}.js`;
+  if (!packs.has(address)) {
+    const come = new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.onload = () => resolve(globalThis.enseduFrames[`${frames.split("/").at(-1)}-${look}`]);
+      script.onerror = reject;
+      script.src = address;
+      document.head.append(script);
     });
-    hints.push(hintAt(frame, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`));
-    let shownAt = 0; // where the page stood when they were said
-    const hide = () => {
-      band.hidden = note.hidden = true;
-    };
-    const point = ({ clientX, clientY, target }) => {
-      const image = [...frame.querySelectorAll("img")].find(({ offsetHeight }) => offsetHeight);
-      const { left, right, top, height } = image.getBoundingClientRect();
-      const share = (clientY - top) / height;
-      const look = PHONE.matches ? 2 : 1;
-      const row = clientX > left && clientX < right && !target.closest(".ensedu-axis")
-        && rows().find(({ [look]: [first, last] }) => first <= share && share < last);
-      if (!row) return hide();
-      for (const one of hints.splice(0)) one.style.visibility = "hidden"; // nothing below moves
-      const [first, last] = row[look].map((end) => end * height + top - frame.getBoundingClientRect().top);
-      band.hidden = note.hidden = false;
-      shownAt = scrollY;
-      band.style.top = `${first}px`;
-      band.style.height = `${last - first}px`;
-      note.textContent = row[0];
-      // Below its row, or above it where the frame ends.
-      const below = last + note.offsetHeight < frame.offsetHeight;
-      note.style.top = `${below ? last : first - note.offsetHeight}px`;
-    };
-    frame.addEventListener("pointermove", (event) => event.pointerType === "mouse" && point(event));
-    frame.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide());
-    frame.addEventListener("click", point);
-    document.addEventListener("click", ({ target }) => frame.contains(target) || hide());
-    // Its row may be gone below what stays in sight.
-    document.addEventListener("scroll", () => Math.abs(scrollY - shownAt) > STILL && hide(), { passive: true });
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
-    return hide;
+    come.catch(() => packs.delete(address)); // it may come the next time
+    packs.set(address, come);
+  }
+  return packs.get(address);
+};
+
+// The frame before lies on the next one, and fades while that comes: what both have stays as it is.
+const cross = (frame, change) => {
+  const image = [...frame.querySelectorAll(":scope > picture img")].find((one) => one.checkVisibility());
+  frame.querySelector(".ensedu-before")?.remove();
+  if (!image || CALM.matches) return change();
+  const before = image.cloneNode();
+  before.src = image.currentSrc;
+  before.alt = "";
+  before.className = "ensedu-before";
+  frame.append(before);
+  change();
+  image.animate({ opacity: [0, 1] }, CROSSING);
+  before.animate({ opacity: [1, 0] }, { duration: CROSSING, fill: "forwards" }).onfinish = () => before.remove();
+};
+
+// A row of a figure says its numbers where a mouse points at it, or a finger taps it. They stand in
+// the figure's table, too: this is for the eye alone. Until a reader has done so, a line says it.
+const hints = [];
+const hintAt = (frame, words) => {
+  const hint = document.createElement("p");
+  hint.className = "ensedu-hint";
+  hint.ariaHidden = "true";
+  hint.textContent = words;
+  frame.before(hint);
+  return hint;
+};
+const sayWherePointed = (root, rows) => {
+  const frame = root.querySelector(".ensedu-frame");
+  const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
+    const part = document.createElement("div");
+    part.className = name;
+    part.ariaHidden = "true";
+    part.hidden = true;
+    frame.append(part);
+    return part;
+  });
+  hints.push(hintAt(frame, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`));
+  let shownAt = 0; // where the page stood when they were said
+  const hide = () => {
+    band.hidden = note.hidden = true;
   };
+  const point = ({ clientX, clientY, target }) => {
+    const image = [...frame.querySelectorAll("img")].find(({ offsetHeight }) => offsetHeight);
+    const { left, right, top, height } = image.getBoundingClientRect();
+    const share = (clientY - top) / height;
+    const look = PHONE.matches ? 2 : 1;
+    const row = clientX > left && clientX < right && !target.closest(".ensedu-axis")
+      && rows().find(({ [look]: [first, last] }) => first <= share && share < last);
+    if (!row) return hide();
+    for (const one of hints.splice(0)) one.style.visibility = "hidden"; // nothing below moves
+    const [first, last] = row[look].map((end) => end * height + top - frame.getBoundingClientRect().top);
+    band.hidden = note.hidden = false;
+    shownAt = scrollY;
+    band.style.top = `${first}px`;
+    band.style.height = `${last - first}px`;
+    note.textContent = row[0];
+    // Below its row, or above it where the frame ends.
+    const below = last + note.offsetHeight < frame.offsetHeight;
+    note.style.top = `${below ? last : first - note.offsetHeight}px`;
+  };
+  frame.addEventListener("pointermove", (event) => event.pointerType === "mouse" && point(event));
+  frame.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide());
+  frame.addEventListener("click", point);
+  document.addEventListener("click", ({ target }) => frame.contains(target) || hide());
+  // Its row may be gone below what stays in sight.
+  document.addEventListener("scroll", () => Math.abs(scrollY - shownAt) > STILL && hide(), { passive: true });
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
+  return hide;
+};
 
-  const figureOf = ({ root }) => root.closest("figure") ?? root;
+// A small copy of a figure that is out of sight: of one that a link beside it sets, and of one that
+// its section speaks of to its end (`data-stays`). In the margin, or a strip below that folds.
+const dock = (() => {
+  const box = document.createElement("aside");
+  box.className = "ensedu-dock";
+  box.ariaLabel = "The figure, small";
+  box.hidden = true;
+  box.innerHTML = `<details open><summary></summary><img alt=""></details><p><a></a></p>
+    <button type="button" aria-label="Close the small figure">✕</button>`;
+  const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
+  let shown = null;
+  let called = null; // by which link
+  let closed = null; // by the reader
+  let turn = 0;
 
-  // A small copy of a figure that is out of sight: of one that a link beside it sets, and of one that
-  // its section speaks of to its end (`data-stays`). In the margin, or a strip below that folds.
-  const dock = (() => {
-    const box = document.createElement("aside");
-    box.className = "ensedu-dock";
-    box.ariaLabel = "The figure, small";
+  const top = () => document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
+  const inSight = ({ root, frame = root }) => {
+    const { top: from, bottom: to } = frame.getBoundingClientRect();
+    return Math.min(to, innerHeight) - Math.max(from, top()) > Math.min((to - from) / 2, innerHeight / 3);
+  };
+  const spokenOf = (explorer) => {
+    if (!("stays" in explorer.root.dataset) || explorer === closed) return false;
+    const section = explorer.root.closest("section").getBoundingClientRect();
+    return explorer.frame.getBoundingClientRect().top < top() && section.bottom > innerHeight / 2;
+  };
+  const refresh = async () => {
+    const mine = ++turn;
+    if (!shown) return;
+    const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent, frame: shown.frame?.cloneNode(true) });
+    const copy = await (shown.copy ?? said)();
+    if (mine !== turn) return;
+    words.replaceChildren(copy.words);
+    image.hidden = !copy.image;
+    if (copy.image) image.src = copy.image;
+    fold.querySelector(".ensedu-frame")?.remove();
+    if (copy.frame) fold.append(copy.frame);
+    box.hidden = false;
+  };
+  const put = (explorer) => {
+    if (explorer === shown) return;
+    shown?.left?.();
+    shown = explorer;
     box.hidden = true;
-    box.innerHTML = `<details open><summary></summary><img alt=""></details><p><a></a></p>
-      <button type="button" aria-label="Close the small figure">✕</button>`;
-    const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
-    let shown = null;
-    let called = null; // by which link
-    let closed = null; // by the reader
-    let turn = 0;
-
-    const top = () => document.querySelector(".bd-header-article").getBoundingClientRect().bottom;
-    const inSight = ({ root, frame = root }) => {
-      const { top: from, bottom: to } = frame.getBoundingClientRect();
-      return Math.min(to, innerHeight) - Math.max(from, top()) > Math.min((to - from) / 2, innerHeight / 3);
-    };
-    const spokenOf = (explorer) => {
-      if (!("stays" in explorer.root.dataset) || explorer === closed) return false;
-      const section = explorer.root.closest("section").getBoundingClientRect();
-      return explorer.frame.getBoundingClientRect().top < top() && section.bottom > innerHeight / 2;
-    };
-    const refresh = async () => {
-      const mine = ++turn;
-      if (!shown) return;
-      const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent, frame: shown.frame?.cloneNode(true) });
-      const copy = await (shown.copy ?? said)();
-      if (mine !== turn) return;
-      words.textContent = copy.words;
-      image.hidden = !copy.image;
-      if (copy.image) image.src = copy.image;
-      fold.querySelector(".ensedu-frame")?.remove();
-      if (copy.frame) fold.append(copy.frame);
-      box.hidden = false;
-    };
-    const put = (explorer) => {
-      if (explorer === shown) return;
-      shown = explorer;
-      box.hidden = true;
-      if (!shown) return;
-      const figure = figureOf(shown);
-      way.textContent = `To ${figure.querySelector(".caption-number")?.textContent.trim() || "the figure"}`;
-      way.href = `#${figure.id || shown.root.dataset.name}`;
-      fold.open = MARGIN.matches || Boolean(called);
-      refresh();
-    };
-    const choose = () => {
-      if (called && (inSight(called.explorer) || Math.abs(scrollY - called.at) > innerHeight)) called = null;
-      if (closed && inSight(closed)) closed = null;
-      put(called?.explorer ?? [...explorers.values()].find((one) => spokenOf(one) && !inSight(one)) ?? null);
-    };
-    const shut = () => {
-      closed = shown;
-      called = null;
+    if (!shown) return;
+    const figure = figureOf(shown);
+    way.textContent = `To ${figure.querySelector(".caption-number")?.textContent.trim() || "the figure"}`;
+    way.href = `#${figure.id || shown.root.dataset.name}`;
+    fold.open = MARGIN.matches || Boolean(called);
+    refresh();
+  };
+  const choose = () => {
+    if (called && (inSight(called.explorer) || Math.abs(scrollY - called.at) > innerHeight)) called = null;
+    if (closed && inSight(closed)) closed = null;
+    put(called?.explorer ?? [...explorers.values()].find((one) => spokenOf(one) && !inSight(one)) ?? null);
+  };
+  const shut = () => {
+    closed = shown;
+    called = null;
+    choose();
+  };
+  close.addEventListener("click", shut);
+  return {
+    refresh,
+    call(explorer, link) {
+      if (!inSight(explorer)) called = { explorer, at: scrollY };
+      box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
+      if (closed === explorer) closed = null;
       choose();
-    };
-    close.addEventListener("click", shut);
-    return {
-      refresh,
-      call(explorer, link) {
-        if (!inSight(explorer)) called = { explorer, at: scrollY };
-        box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
-        if (closed === explorer) closed = null;
-        choose();
-        if (shown !== explorer) return;
-        fold.open = true;
-        setTimeout(refresh, 2 * CROSSING); // it may be on its way
-      },
-      start() {
-        document.body.append(box);
-        let waits = false;
-        const later = () => {
-          if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
-          waits = true;
-        };
-        addEventListener("scroll", later, { passive: true });
-        addEventListener("resize", later);
-        document.addEventListener("keydown", ({ key }) => key === "Escape" && shown && shut());
-        choose();
-      },
-    };
-  })();
-
-  const setUp = (root, number) => {
-    const { frames, values, sizes, alts, pointed, pressed } = JSON.parse(root.querySelector("script").textContent);
-    const name = root.dataset.name || `explorer-${number}`;
-    const group = root.dataset.group || name;
-    const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) =>
-      control(element, values[i]),
-    );
-    const pictures = [...root.querySelectorAll(".ensedu-frame picture")];
-    const frame = root.querySelector(".ensedu-frame");
-    const live = root.querySelector(".ensedu-live");
-    const printed = root.querySelector(".ensedu-setting");
-    let turn = 0;
-
-    const positions = () => controls.map((one) => one.position);
-    const indexOf = (places) =>
-      places.reduce((index, place, i) => index * values[i].length + place, 0);
-    const key = frames.split("/").at(-1);
-    const first = indexOf(positions()); // a file; all others are put together of their elements
-    const made = new Map();
-    const source = async (index, look) => {
-      const name = `${key}-${index}-${look}.svg`;
-      if (index === first) return `${frames}-${index}-${look}.svg`;
-      if (!made.has(name)) {
-        const [elements, all] = await pack(frames, look);
-        const svg = all[index].map((element) => elements[element]).join("\n");
-        made.set(name, URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })));
-      }
-      return `${made.get(name)}#frames/${name}`;
-    };
-    const state = () => controls.map((one) => [one.name, one.values[one.position]]);
-
-    const place = (index, look, address) => {
-      const narrow = look.startsWith("narrow");
-      const [width, height] = sizes[index].slice(2 * narrow);
-      for (const picture of pictures) {
-        if (!look.endsWith(picture.className.replace("ensedu-", ""))) continue;
-        const element = picture.querySelector(narrow ? "source" : "img");
-        element[narrow ? "srcset" : "src"] = address;
-        Object.assign(element, { width, height });
-      }
-    };
-
-    // The next frame is decoded before it replaces this one, so nothing flashes.
-    const show = async () => {
-      controls.forEach((one) => one.say());
-      printed.textContent = `Set to ${controls.map((one) => `${one.words} ${said(one.values[one.position])}`).join(", ")}.`;
-      const mine = ++turn;
-      const index = indexOf(positions());
-      const look = shownLook();
-      const next = new Image();
-      try {
-        next.src = await source(index, look);
-        await next.decode();
-      } catch {
-        return; // not there: this frame stays, and the browser has told the console
-      }
-      if (mine !== turn) return;
-      cross(frame, () => place(index, look, next.src));
-      for (const image of root.querySelectorAll(".ensedu-frame picture img")) if (image.alt) image.alt = alts[index]; // that of an axis is not heard
-      live.textContent = alts[index];
-      hidePointed?.();
-      root.dataset.shown = String(index);
-      dock.refresh();
-      if (look === PAPER) return;
-      const printable = await source(index, PAPER).catch(() => null);
-      if (printable && mine === turn) place(index, PAPER, printable);
-    };
-
-    const hidePointed = pointed && sayWherePointed(root, () => pointed[Number(root.dataset.shown)]);
-
-    // From the first touch on, no step waits for the network.
-    const fetchAll = () => pack(frames, shownLook()).catch(() => {});
-
-    const set = (settings) => {
-      let moved = false;
-      for (const [key, value] of settings) {
-        const one = controls.find((each) => each.name === key);
-        const position = one ? one.values.indexOf(value) : -1;
-        if (position < 0 || position === one.position) continue;
-        one.position = position;
-        moved = true;
-      }
-      if (moved) show();
-    };
-
-    // What a reader moves is said; what moves with it is not, or all would speak at once.
-    const moved = () => {
-      live.ariaLive = "polite";
-      show();
-      for (const other of explorers.values()) if (other.set !== set) other.follow(group, state());
-    };
-    const follow = (moving, settings) => {
-      if (moving !== group) return;
-      live.ariaLive = "off";
-      set(settings);
-    };
-
-    const rest = () => {
-      const address = `#${name}:${new URLSearchParams(state())}`;
-      if (location.hash !== address) history.replaceState(history.state, "", address);
-    };
-
-    // A place of the figure may choose a value: one of several images shows itself.
-    if (pressed) {
-      const hint = hintAt(frame, `Press another ${controls[0].words} in the figure, or slide.`);
-      const under = ({ clientX, clientY }) => {
-        const image = [...frame.querySelectorAll("picture img")].find((one) => one.checkVisibility());
-        const { left, top, width, height } = image.getBoundingClientRect();
-        const [x, y] = [(clientX - left) / width, (clientY - top) / height];
-        return pressed[Number(PHONE.matches)].find(([, from, to, high, low]) => x > from && x < to && y > high && y < low);
+      if (shown !== explorer) return;
+      fold.open = true;
+      setTimeout(refresh, 2 * CROSSING); // it may be on its way
+    },
+    start() {
+      document.body.append(box);
+      let waits = false;
+      const later = () => {
+        if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
+        waits = true;
       };
-      frame.addEventListener("pointermove", (event) => (frame.style.cursor = under(event) ? "pointer" : ""));
-      frame.addEventListener("click", (event) => {
-        const place = under(event);
-        if (!place) return;
-        hint.style.visibility = "hidden"; // nothing below moves
-        set(new URLSearchParams(place[0]));
-        moved();
-        rest();
-      });
-    }
-
-    for (const { element } of controls) {
-      element.addEventListener("input", moved);
-      element.addEventListener("change", rest);
-      element.addEventListener("focusin", fetchAll, { once: true });
-    }
-    root.addEventListener("pointerenter", fetchAll, { once: true });
-    const bar = root.querySelector(".ensedu-sliders");
-    bar.hidden = false;
-    if (root.querySelector(".ensedu-axis")) {
-      // The axis below a bar that stays in sight knows how high it is.
-      const measure = () => root.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
-      new ResizeObserver(measure).observe(bar);
-    }
-    root.dataset.shown = String(first);
-    controls.forEach((one) => one.say());
-    // What a small copy shows of it: the margin is narrow, a strip is wide.
-    const copy = async () => {
-      const index = Number(root.dataset.shown);
-      const look = shownLook().replace(/^\w+/, MARGIN.matches ? "narrow" : "wide");
-      const [wide, high] = sizes[index].slice(2 * MARGIN.matches);
-      return { words: alts[index], image: high < TALLEST * wide ? await source(index, look).catch(() => "") : "" };
-    };
-    // Another theme, or a phone that is turned, has pictures of its own.
-    const relook = () => root.dataset.shown !== String(first) && show();
-    explorers.set(name, { root, frame, follow, set, moved, copy, relook });
+      addEventListener("scroll", later, { passive: true });
+      addEventListener("resize", later);
+      document.addEventListener("keydown", ({ key }) => key === "Escape" && shown && shut());
+      choose();
+    },
   };
-
-  // An address, or a link in the text, names a figure and its setting: #fig-counts:width=50. The
-  // link stays where it is: what it changes is seen beside it.
-  const follow = (link) => {
-    const [name, setting] = location.hash.slice(1).split(":");
-    const explorer = explorers.get(name);
-    if (!explorer || setting === undefined) return;
-    explorer.set(new URLSearchParams(setting));
-    explorer.moved();
-    if (link) dock.call(explorer, link);
-    else figureOf(explorer).scrollIntoView({ block: "start" });
-  };
-
-  const start = () => {
-    const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
-    roots.forEach((root, i) => setUp(root, i + 1));
-    follow();
-    document.addEventListener("click", (event) => {
-      const link = event.target.closest("a.ensedu-set");
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !explorers.has(link.hash.slice(1).split(":")[0])) return;
-      event.preventDefault();
-      history.replaceState(history.state, "", link.hash);
-      follow(link);
-    });
-    addEventListener("hashchange", () => follow());
-    const relook = () => explorers.forEach((one) => one.relook?.());
-    for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
-    new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    dock.start();
-  };
-  // The page is parsed; DOMContentLoaded would wait for the formulas.
-  if (document.readyState === "loading")
-    document.addEventListener("readystatechange", start, { once: true });
-  else start();
 })();
+
+const setUp = (root, number) => {
+  const { frames, values, sizes, alts, pointed, pressed } = JSON.parse(root.querySelector("script").textContent);
+  const name = root.dataset.name || `explorer-${number}`;
+  const group = root.dataset.group || name;
+  const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) =>
+    controlOf(element, values[i]),
+  );
+  const pictures = [...root.querySelectorAll(".ensedu-frame picture")];
+  const frame = root.querySelector(".ensedu-frame");
+  const live = root.querySelector(".ensedu-live");
+  const printed = root.querySelector(".ensedu-setting");
+  let turn = 0;
+
+  const positions = () => controls.map((one) => one.position);
+  const indexOf = (places) =>
+    places.reduce((index, place, i) => index * values[i].length + place, 0);
+  const key = frames.split("/").at(-1);
+  const first = indexOf(positions()); // a file; all others are put together of their elements
+  const made = new Map();
+  const source = async (index, look) => {
+    const name = `${key}-${index}-${look}.svg`;
+    if (index === first) return `${frames}-${index}-${look}.svg`;
+    if (!made.has(name)) {
+      const [elements, all] = await pack(frames, look);
+      const svg = all[index].map((element) => elements[element]).join("\n");
+      made.set(name, URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })));
+    }
+    return `${made.get(name)}#frames/${name}`;
+  };
+  const state = () => controls.map((one) => [one.name, one.value]);
+
+  const place = (index, look, address) => {
+    const narrow = look.startsWith("narrow");
+    const [width, height] = sizes[index].slice(2 * narrow);
+    for (const picture of pictures) {
+      if (!look.endsWith(picture.className.replace("ensedu-", ""))) continue;
+      const element = picture.querySelector(narrow ? "source" : "img");
+      element[narrow ? "srcset" : "src"] = address;
+      Object.assign(element, { width, height });
+    }
+  };
+
+  // The next frame is decoded before it replaces this one, so nothing flashes.
+  const show = async () => {
+    controls.forEach((one) => one.say());
+    printed.textContent = `Set to ${controls.map((one) => `${one.words} ${asRead(one.value)}`).join(", ")}.`;
+    const mine = ++turn;
+    const index = indexOf(positions());
+    const look = shownLook();
+    const next = new Image();
+    try {
+      next.src = await source(index, look);
+      await next.decode();
+    } catch {
+      return; // not there: this frame stays, and the browser has told the console
+    }
+    if (mine !== turn) return;
+    cross(frame, () => place(index, look, next.src));
+    for (const image of root.querySelectorAll(".ensedu-frame picture img")) if (image.alt) image.alt = alts[index]; // that of an axis is not heard
+    live.textContent = alts[index];
+    hidePointed?.();
+    root.dataset.shown = String(index);
+    dock.refresh();
+    if (look === PAPER) return;
+    const printable = await source(index, PAPER).catch(() => null);
+    if (printable && mine === turn) place(index, PAPER, printable);
+  };
+
+  const hidePointed = pointed && sayWherePointed(root, () => pointed[Number(root.dataset.shown)]);
+
+  // From the first touch on, no step waits for the network.
+  const fetchAll = () => pack(frames, shownLook()).catch(() => {});
+
+  const set = (settings) => {
+    let moved = false;
+    for (const [key, value] of settings) {
+      const one = controls.find((each) => each.name === key);
+      const position = one ? one.values.indexOf(value) : -1;
+      if (position < 0 || position === one.position) continue;
+      one.position = position;
+      moved = true;
+    }
+    if (moved) show();
+  };
+
+  // What a reader moves is said; what moves with it is not, or all would speak at once.
+  const moved = () => {
+    live.ariaLive = "polite";
+    show();
+    for (const other of explorers.values()) if (other.root !== root) other.follow?.(group, state());
+  };
+  const follow = (moving, settings) => {
+    if (moving !== group) return;
+    live.ariaLive = "off";
+    set(settings);
+  };
+
+  const rest = () => {
+    const address = `#${name}:${new URLSearchParams(state())}`;
+    if (location.hash !== address) history.replaceState(history.state, "", address);
+  };
+
+  // A place of the figure may choose a value: one of several images shows itself.
+  if (pressed) {
+    const hint = hintAt(frame, `Press another ${controls[0].words} in the figure, or slide.`);
+    const under = ({ clientX, clientY }) => {
+      const image = [...frame.querySelectorAll("picture img")].find((one) => one.checkVisibility());
+      const { left, top, width, height } = image.getBoundingClientRect();
+      const [x, y] = [(clientX - left) / width, (clientY - top) / height];
+      return pressed[Number(PHONE.matches)].find(([, from, to, high, low]) => x > from && x < to && y > high && y < low);
+    };
+    frame.addEventListener("pointermove", (event) => (frame.style.cursor = under(event) ? "pointer" : ""));
+    frame.addEventListener("click", (event) => {
+      const place = under(event);
+      if (!place) return;
+      hint.style.visibility = "hidden"; // nothing below moves
+      set(new URLSearchParams(place[0]));
+      moved();
+      rest();
+    });
+  }
+
+  for (const { element } of controls) {
+    element.addEventListener("input", moved);
+    element.addEventListener("change", rest);
+    element.addEventListener("focusin", fetchAll, { once: true });
+  }
+  root.addEventListener("pointerenter", fetchAll, { once: true });
+  const bar = root.querySelector(".ensedu-sliders");
+  bar.hidden = false;
+  if (root.querySelector(".ensedu-axis")) {
+    // The axis below a bar that stays in sight knows how high it is.
+    const measure = () => root.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
+    new ResizeObserver(measure).observe(bar);
+  }
+  root.dataset.shown = String(first);
+  controls.forEach((one) => one.say());
+  // What a small copy shows of it: the margin is narrow, a strip is wide.
+  const copy = async () => {
+    const index = Number(root.dataset.shown);
+    const look = shownLook().replace(/^\w+/, MARGIN.matches ? "narrow" : "wide");
+    const [wide, high] = sizes[index].slice(2 * MARGIN.matches);
+    return { words: alts[index], image: high < TALLEST * wide ? await source(index, look).catch(() => "") : "" };
+  };
+  // Another theme, or a phone that is turned, has pictures of its own.
+  const relook = () => root.dataset.shown !== String(first) && show();
+  enroll(name, { root, frame, follow, set, moved, copy, relook });
+};
+
+export const begin = () => onPage("body", () => {
+  const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
+  roots.forEach((root, i) => setUp(root, i + 1));
+  arrive();
+  // A link in the text stays where it is: what it changes is seen beside it.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a.ensedu-set");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const explorer = followLink(link.hash);
+    if (!explorer) return;
+    event.preventDefault();
+    history.replaceState(history.state, "", link.hash);
+    dock.call(explorer, link);
+  });
+  addEventListener("hashchange", () => {
+    const explorer = followLink(location.hash);
+    if (explorer) figureOf(explorer).scrollIntoView({ block: "start" });
+  });
+  const relook = () => explorers.forEach((one) => one.relook?.());
+  for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
+  new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  dock.start();
+});

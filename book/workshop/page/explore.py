@@ -28,14 +28,16 @@ from workshop.page.frames import (
     ranges,
 )
 from workshop.page.said import said
+from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
 from workshop.plot.style import Look, look, png
 
 if TYPE_CHECKING:
     import ipywidgets
 
-__all__ = ["Drawn", "Explorer", "explore"]
+__all__ = ["BUNDLE", "Drawn", "Explorer", "explore"]
 
+BUNDLE = Bundle("enseduExplore", ("common/widget", "common/figures", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider

@@ -1,6 +1,6 @@
 """What a setting may be: one description, by which Python checks it, and scripts do.
 
-``common/fields.js`` reads what `described` returns.
+``live/link.js`` reads what `described` returns.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,5 @@
 """Figures for a page: drawn in four looks while the book is built, shown as plain images."""
 
-import base64
 import gzip
 import hashlib
 import itertools
@@ -19,7 +18,7 @@ from matplotlib.text import Text
 from ensedu.counting.text_table import BOOK as BOOK
 from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.renderings import Rendering, color_mapped, renderings
-from workshop.plot.style import LOOKS, Look, png
+from workshop.plot.style import LOOKS, Look
 
 SITE = "ensedu-site:"  # stands before an address of the site until a page knows where it lies
 FRAMES = f"{SITE}_static/frames/"
@@ -124,13 +123,6 @@ def _kilobytes(text: str) -> float:
 
 def _size(rendering: Rendering) -> tuple[int, int]:
     return rendering.width, rendering.height
-
-
-def stored(figure: matplotlib.figure.Figure, alt: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a figure beside a widget, as a notebook stores it, and what is said of it."""
-    width, height = (round(100 * inches) for inches in figure.get_size_inches())
-    picture = base64.b64encode(png(figure)).decode()
-    return {"image/png": picture}, {"image/png": {"width": width, "height": height, "alt": alt}}
 
 
 def embedded(data: Any) -> str:

@@ -258,6 +258,11 @@ CASES = {
         pruning.Regret(AGAINST, GREEDY.mean()), (), "Least has the BNN: 200 below greedy, with an "
         f"interval from {signed(LEAST.low)} to {signed(LEAST.high)}.", [LEAST.low, LEAST.high],
     ),
+    "the first of three tasks": (
+        next_task.Memory({"batch_ensemble": [1, 1, 0.99], "single": [1, 0.83, 0.87]}), (2,),
+        "After 2 tasks, a network that is trained on gets 83% of the first one right, a "
+        "BatchEnsemble 100%.", [100, 83], [100, 100],
+    ),
     "an unclear gain": (life([]), (), "fast weights (514): +0.011 in accuracy, unclear.", [0.011]),
     "a clear gain": (life(["fast weights (514)"]), (), "in accuracy, clear.", [0.003, 0.019]),
 }  # fmt: skip

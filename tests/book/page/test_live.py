@@ -1,4 +1,4 @@
-"""The trainer: its state, its points, its stills, its band, and its traits, which go both ways."""
+"""The trainer: its state, its points, its stills and its band."""
 
 import inspect
 import json
@@ -10,7 +10,7 @@ import pytest
 from ensedu import counting
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
-from tests.book.looking import SIX, arrays_of, small
+from tests.book.looking import SIX, small
 from workshop import plot
 from workshop.page.live import (
     live,
@@ -23,12 +23,28 @@ from workshop.page.live import (
 
 
 def test_points_beside_a_preset_keep_its_curve_and_its_noise():
-    w = live(data="wave", points=[[0.1234, 1], [2, -1]])
-    assert w.points.tolist() == [[0.123, 1], [2, -1]]
-    assert (w.options["data"], w.options["noise"]) == ("wave", toys.TOYS["wave"].noise)
+    state = live(data="wave", points=[[0.1234, 1], [2, -1]]).state
+    assert state["points"] == [[0.123, 1], [2, -1]]
+    assert (state["data"], state["noise"]) == ("wave", toys.TOYS["wave"].noise)
     # Other noise draws the preset's own, as where a reader has moved its points.
-    w.options = {"noise": 0.5}
-    assert len(w.points) == toys.TOYS["wave"].number
+    noisy = trainer_state.changed(state, {"noise": 0.5})
+    assert len(noisy["points"]) == toys.TOYS["wave"].number
+
+
+def test_options_that_are_not_given_stay():
+    first = live(width=13, ensemble_size=3).state
+    assert trainer_state.changed(first, {"lr": 0.25}) == first | {"lr": 0.25}
+    rank1 = trainer_state.changed(first, {"method": "rank1"})
+    assert (rank1["start"], rank1["ensemble_size"]) == ("normal-0.1", 3)
+    single = trainer_state.changed(rank1, {"method": "single"})
+    assert (single["start"], single["ensemble_size"]) == ("different", 1)
+    assert trainer_state.changed(single, {"method": "rank1"})["ensemble_size"] == 4
+    for given, drawn in (({}, ()), ({"noise": 0.5, "seed": 3}, (0.5, 3))):
+        moons = trainer_state.changed(first, {"data": "moons"} | given)
+        assert moons["points"] == toys.points("moons", *drawn).tolist()
+        assert (moons["task"], moons["noise"]) == ("classification", (drawn or [0.2])[0])
+    other = trainer_state.changed(first, {"other": {"method": "single"}})["other"]
+    assert (other["ensemble_size"], other["kl_weight"]) == (1, 1.0)
 
 
 @pytest.mark.parametrize("method", SIX)
@@ -36,8 +52,8 @@ def test_points_beside_a_preset_keep_its_curve_and_its_noise():
 def test_shapes_are_those_of_the_layers(method, data):
     M = 1 if method == "single" else 3
     w = live(data=data, method=method, ensemble_size=M, width=7, head="variance")
-    shapes = trainer_state.shapes(w._now)[0]
-    state = {**w._now, "width": 7}
+    shapes = trainer_state.shapes(w.state)[0]
+    state = {**w.state, "width": 7}
     net = trainer_picture.network(state, state)
     # Layers count from 0 there, with activations, and here without.
     layers = list(dict.fromkeys(name.partition(".")[0] for name in net.params))
@@ -46,7 +62,7 @@ def test_shapes_are_those_of_the_layers(method, data):
         layer, _, own = name.partition(".")
         found[f"{layers.index(layer)}.{own}"] = array.shape
     assert shapes == found
-    total = counting.mlp(trainer_state.sizes(w._now), method, **size_option(method, M)).total
+    total = counting.mlp(trainer_state.sizes(w.state), method, **size_option(method, M)).total
     assert sum(map(np.prod, shapes.values())) == total
 
 
@@ -60,7 +76,7 @@ OTHERS = {
 
 
 def test_a_band_is_rounded_and_belongs_to_one_model_of_one_set_of_points():
-    state = live(width=7, hidden_layers=1, method="mean_field")._now
+    state = live(width=7, hidden_layers=1, method="mean_field").state
     band = reference_band.checked_band(GIVEN | {"std": list(GIVEN["std"])}, state)
     assert band["label"] == "NUTS" and reference_band.checked_band(None, state) is None
     for part in reference_band.PARTS:
@@ -139,127 +155,11 @@ def test_every_setting_has_a_field_and_its_default():
     assert own | {"ensemble_size": 4} == defaults
 
 
-def sent_by_the_page(w, arrays, steps=17):
-    """What a view sends: the arrays of each network, one after another."""
-    about = [
-        {
-            "sizes": trainer_state.sizes(w._now), "method": side["method"],
-            "passes": side["ensemble_size"], "names": list(own),
-        }
-        for side, own in zip(trainer_state.sides(w._now), arrays, strict=True)
-    ]  # fmt: skip
-    buffers = [memoryview(array.tobytes()) for own in arrays for array in own.values()]
-    return {"kind": "weights", "steps": steps, "sides": about}, buffers
-
-
-def test_points_come_with_their_task_and_their_data():
-    w = small()
-    assert w.points.shape == (60, 2)
-    seen = []
-    w.observe(lambda change: seen.append(change.name), ["points", "options"])
-    w.points = [[1, 2, 0], [0.12345, -2, 2]]
-    assert set(seen) == {"points", "options"}
-    np.testing.assert_array_equal(w.points, [[1, 2, 0], [0.123, -2, 2]])
-    assert w.points.dtype == np.float64
-    assert (w.options["task"], w.options["data"]) == ("classification", "own")
-    assert w._state["points"] == [[1.0, 2.0, 0], [0.123, -2.0, 2]]
-    w.points = []
-    assert w.points.shape == (0, 3)
-    with pytest.raises(ValueError, match="read-only"):
-        small().points[0] = 1
-
-
-def test_options_that_are_not_given_stay():
-    w = live(width=13, ensemble_size=3)
-    drawn = w.points
-    w.options = {"lr": 0.25}
-    assert (w.options["width"], w.options["lr"]) == (13, 0.25)
-    np.testing.assert_array_equal(w.points, drawn)
-    w.options = w.options | {"method": "rank1"}
-    assert (w.options["start"], w.options["ensemble_size"]) == ("normal-0.1", 3)
-    w.options = {"method": "single"}
-    assert (w.options["start"], w.options["ensemble_size"]) == ("different", 1)
-    w.options = {"data": "moons"}
-    np.testing.assert_array_equal(w.points, toys.points("moons"))
-    assert (w.options["task"], w.options["noise"]) == ("classification", 0.2)
-    w.options = {"noise": 0.5, "seed": 3}
-    np.testing.assert_array_equal(w.points, toys.points("moons", 0.5, 3))
-    w.options = {"data": "own"}
-    assert len(w.points) == 100
-    with pytest.raises(TypeError):
-        w.options["lr"] = 1
-
-
-def test_what_the_page_sets_is_taken_whole():
-    w = small()
-    axes = [{"name": "a", "middle": 3.0, "unit": 2.0}, {"name": "b", "middle": 0.0, "unit": 1.0}]
-    state = {**w._state, "lr": 0.5, "data": "own", "axes": axes, "points": [[1.5, -2]]}
-    w.set_state({"_state": state})
-    np.testing.assert_array_equal(w.points, [[1.5, -2]])
-    assert w.options["lr"] == 0.5
-    # A reader's own units stay with the points, until there is another task.
-    w.points = [[2, 2], [3, 3]]
-    assert w.options["axes"] == axes
-    w.points = [[2, 2, 1], [3, 3, 1]]
-    assert w.options["axes"] is None
-
-
-def test_a_change_inside_a_callback_is_the_last_word():
-    w = small()
-    w.observe(
-        lambda change: len(w.points) < 100 and setattr(w, "points", [*w.points] * 2), "points"
-    )
-    w.points = np.ones((30, 2))
-    assert len(w.points) == len(w._state["points"]) == 120
-
-
-@pytest.mark.parametrize("other", [None, {"method": "mean_field"}])
-def test_weights_come_from_the_page_and_go_to_it(other):
-    w = small(method="batch_ensemble", ensemble_size=3, other=other)
-    sent = []
-    w.send = lambda content, buffers=None: sent.append((content, buffers))
-    assert w.weights == ([{}, {}] if other else {})
-    arrays = arrays_of(w)
-    w._handle_custom_msg(*sent_by_the_page(w, arrays))
-    assert w.steps == 17
-    assert not sent
-    for found, wanted in zip(w.weights if other else [w.weights], arrays, strict=True):
-        assert found.keys() == wanted.keys()
-        for name, array in wanted.items():
-            np.testing.assert_array_equal(found[name], array)
-    # What is set in Python is sent, and once more to a view that begins later.
-    mine = arrays_of(w, seed=4)
-    w.weights = mine if other else mine[0]
-    w._handle_custom_msg({"kind": "shown"}, [])
-    assert len(sent) == 2
-    content, buffers = sent[1]
-    assert content["sides"] == [list(own) for own in mine]
-    flat = [array for own in mine for array in own.values()]
-    for buffer, array in zip(buffers, flat, strict=True):
-        np.testing.assert_array_equal(np.frombuffer(buffer).reshape(array.shape), array)
-    # After more steps the page's are newer.
-    w._handle_custom_msg(*sent_by_the_page(w, arrays))
-    w._handle_custom_msg({"kind": "shown"}, [])
-    assert len(sent) == 2
-
-
-def test_weights_of_another_network_are_not_taken():
-    w = small(ensemble_size=3)
-    late = sent_by_the_page(w, arrays_of(w))
-    w.options = {"method": "batch_ensemble"}
-    w._handle_custom_msg(*late)
-    assert (w.weights, w.steps) == ({}, 0)
-    w._handle_custom_msg(*sent_by_the_page(w, arrays_of(w)))
-    assert w.steps == 17
-    w.points = np.ones((5, 3))
-    assert (w.weights, w.steps) == ({}, 0)
-
-
 @pytest.mark.parametrize("method", SIX)
 def test_each_start_is_one_that_a_method_has(method):
     for start in trainer_state.STARTS[method]:
         w = small(method=method, start=start)
-        net = trainer_picture.network(w._now, w._now)
+        net = trainer_picture.network(w.state, w.state)
         own = [
             array
             for name, array in net.params.items()
@@ -278,32 +178,18 @@ def test_each_start_is_one_that_a_method_has(method):
 def test_stills_train(method):
     """After some steps the curves are nearer to the points than before; decay keeps them small."""
     w = small(method=method, width=13)
-    points = trainer_state.array_of(w._now)
+    points = trainer_state.array_of(w.state)
 
     def error(steps):
-        one = trainer_picture.trained(w._now, w._now, steps)
+        one = trainer_picture.trained(w.state, w.state, steps)
         mean = np.interp(points[:, 0], trainer_picture.GRID, one.outputs[..., 0].mean(axis=0))
         return np.mean((mean - points[:, 1]) ** 2)
 
     assert error(100) < 0.5 * error(0)
     if method == "deep_ensemble":
-        decayed = small(method=method, width=13, weight_decay=5.0)._now
-        large, less = (trainer_picture.trained(s, s, 40).outputs for s in (w._now, decayed))
+        decayed = small(method=method, width=13, weight_decay=5.0).state
+        large, less = (trainer_picture.trained(s, s, 40).outputs for s in (w.state, decayed))
         assert np.abs(less).mean() < 0.9 * np.abs(large).mean()
-
-
-def test_a_still_of_classes_knows_them():
-    w = live(data="blobs", width=20)
-    one = trainer_picture.trained(w._now, w._now, 100)
-    mean, doubt = trainer_picture._mean_and_doubt(one)
-    np.testing.assert_allclose(mean.sum(axis=1), 1, atol=1e-12)
-    assert doubt.min() >= 0 and doubt.max() <= 1
-    # Pixels from the top left: the first class stands above, the others below it.
-    side = trainer_picture.PIXELS
-    best = mean.argmax(axis=1).reshape(side, side)
-    assert best[side // 4, side // 2] == 0
-    assert best[3 * side // 4, side // 4] == 1
-    assert best[3 * side // 4, 3 * side // 4] == 2
 
 
 @pytest.mark.parametrize("method", SIX)
@@ -311,7 +197,7 @@ def test_networks_have_the_parametrization_and_the_initial_std(method):
     given = {"method": method, "width": 61, "seed": 3, "initial_std": 0.2}
     for parametrization, largest in (("standard", 1.0), ("ntk", 5.0)):
         w = small(parametrization=parametrization, **given)
-        params = trainer_picture.network(w._now, w._now).params
+        params = trainer_picture.network(w.state, w.state).params
         drawn = np.concatenate(
             [a.ravel() for k, a in params.items() if "bias" in k and "rho" not in k]
         )
@@ -327,7 +213,7 @@ BEHIND = {"x": X, "mean": np.sin(X), "std": 0 * X + 0.4, "label": "NUTS"}
 def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
     monkeypatch.setattr(trainer_picture, "REST", 700)
     w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
-    shown = trainer_picture.TrainerPicture(w._now, behind=w._behind)
+    shown = trainer_picture.TrainerPicture(w.state, behind=w._options["behind"])
     assert "700 steps" in shown.alt() and shown.alt().endswith("Behind them is the band of NUTS.")
     (axes,) = shown.readable().axes
     assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
@@ -338,13 +224,13 @@ def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
     assert len(curves) == 64
     at = np.interp(X, trainer_picture.GRID, curves.mean(axis=0) + 2 * curves.std(axis=0))
     np.testing.assert_allclose(own[:, 1].max(), at.max(), atol=0.01)
-    gone = trainer_picture.TrainerPicture({**w._now, "width": 6}, behind=w._behind)
+    gone = trainer_picture.TrainerPicture({**w.state, "width": 6}, behind=w._options["behind"])
     assert "NUTS" not in gone.alt() and "300 steps" in gone.alt()
 
 
 def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
     w = small(method="rank1", prior_scale=0.2)
-    seen = trainer_picture.TrainerPicture(w._now, distributions=True)
+    seen = trainer_picture.TrainerPicture(w.state, distributions=True)
     (axes,) = seen.readable().axes
     dots, ring = axes.lines
     means, stds = seen._trained[1][0].moments
@@ -353,7 +239,7 @@ def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
     assert ring.get_xydata().tolist() == [[1, 0.2]]
     assert f"half of these lie above {np.median(stds):.2g}" in seen.alt()
     assert np.median(stds) > 0.013  # it began at 0.01
-    none = trainer_picture.trained(small()._now, small()._now, 0)
+    none = trainer_picture.trained(small().state, small().state, 0)
     assert none.moments.shape == (2, 0)
 
 
@@ -361,15 +247,14 @@ def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
 @pytest.mark.parametrize("given", [
     {"points": []},
     {"points": [[0, 0]]},
-    {"points": [[0, 0, 1]] * 3},
-    {"points": np.ones((500, 3))},
+    {"points": np.ones((500, 2))},
     {"lr": 1e9},
     {"data": "wave", "head": "variance", "loss": "mixture"},
-    {"data": "moons", "method": "mc_dropout", "other": {"method": "mean_field"}},
+    {"data": "step", "method": "mc_dropout", "other": {"method": "mean_field"}},
     {"method": "rank1", "other": {"method": "rank1", "kl_weight": 10}},
 ])  # fmt: skip
 def test_every_state_has_a_still_that_can_be_read(given):
-    seen = trainer_picture.TrainerPicture(small(**given)._now)
+    seen = trainer_picture.TrainerPicture(small(**given).state)
     for narrow in (False, True):
         with plot.rendering(plot.Look(narrow=narrow)):
             assert isinstance(seen.readable(), plot.Figure)

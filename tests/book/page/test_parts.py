@@ -14,12 +14,12 @@ from ensedu.methods import METHODS, size_option
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.fields import Choice, RealNumber, WholeNumber
-from workshop.page.method_rows import method_row
+from workshop.page.live.toys import Random
+from workshop.page.live.trainer_scripts import network_row
 from workshop.page.method_table import method_table
 from workshop.page.practice import RIGHT, UNFINISHED, attempt
 from workshop.page.said import too_much
 from workshop.page.scripts import Bundle
-from workshop.page.seeded_random import Random
 
 AB = ["a", "b"]
 
@@ -74,7 +74,7 @@ def test_scripts_are_one_text_of_two_lives_and_a_workers_part_of_it(tmp_path, mo
 @pytest.mark.parametrize("method", METHODS)
 def test_arrays_add_up_to_the_count_of_a_layer(method):
     sizes = {"m": 5, "n": 7, "M": 3}
-    row = json.loads(json.dumps(method_row(METHODS[method])))
+    row = json.loads(json.dumps(network_row(METHODS[method])))
     total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
     assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
 

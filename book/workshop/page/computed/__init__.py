@@ -24,9 +24,13 @@ __all__ = ["BUNDLE", "SCRIPT", "STYLE", "html", "plain", "sides"]
 SCRIPT, STYLE = "computed.js", Path(__file__).with_name("computed.css")
 BUNDLE = Bundle(
     "enseduComputed",
-    ("common/widget", *(f"computed/{name}" for name in ("formulas", "plot", "figure", "guess"))),
+    (
+        "common/widget",
+        "common/figures",
+        *(f"computed/{name}" for name in ("formulas", "plot", "figure", "guess")),
+    ),
     dict,
-)
+)  # fmt: skip
 Draw = Callable[[], matplotlib.figure.Figure]
 
 
@@ -66,8 +70,8 @@ def html(
     }
     now = figure.say(**values)
     hint = (
-        '<p class="ensedu-hint ensedu-drag">Drag a point. With keys, <kbd>Page Down</kbd> takes '
-        "the next one, and arrows move it.</p>"
+        '<p class="ensedu-hint ensedu-drag">Drag a point. <span>With keys, <kbd>Page Down</kbd> '
+        "takes the next one, and arrows move it.</span></p>"
     )
     return (
         f'<div class="ensedu-computed">{controls(choices, values, whole.key)}'

@@ -1,15 +1,12 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
+import { arrive, asRead, controlOf, enroll } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
 import { grip, plot, shape } from "./plot.js";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const GLIDE = 350; // milliseconds from one setting to that of a link
 const MOST_GRIPS = 16; // of more points, one changes nothing that is seen
-const figures = (globalThis.enseduExplorers ??= new Map());
-
-// A number as a reader sees it; the address keeps what Python writes.
-const said = (value) => String(value).replace("-", "−");
 
 // Fields of a sentence, as Python fills them: {name}, {name:g}, {name:.2f}.
 export const fill = (sentence, values) =>
@@ -22,30 +19,14 @@ export const unpack = (root) => {
   packed.replaceWith(packed.content);
 };
 
-const control = (element, values) => {
-  const range = element.querySelector("input[type=range]");
-  const radios = [...element.querySelectorAll("input[type=radio]")];
-  return {
-    element, values, range, name: element.dataset.name,
-    get position() {
-      return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
-    },
-    set position(position) {
-      if (!range) return void (radios[position].checked = true);
-      range.value = position;
-      range.ariaValueText = element.querySelector("output").value = said(values[position]);
-    },
-  };
-};
-
 const setUpFigure = (root) => {
   const { formula, values, words, data, parts, drag } = JSON.parse(root.querySelector("script").textContent);
   const { name } = root.closest(".ensedu-explorer").dataset;
-  const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) => control(element, values[i]));
+  const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) => controlOf(element, values[i]));
   const live = root.querySelector(".ensedu-live");
   let [moved, drawing, grips, chosen, turn, waiting] = [{}, null, [], 0, 0, 0];
 
-  const setting = () => controls.map((one) => [one.name, one.values[one.position]]);
+  const setting = () => controls.map((one) => [one.name, one.value]);
   const show = () => {
     const state = Object.fromEntries(setting().map(([key, value]) => [key, Number.isNaN(Number(value)) ? value : Number(value)]));
     const numbers = FORMULAS[formula](data, state, moved);
@@ -101,20 +82,20 @@ const setUpFigure = (root) => {
       circle.at = [xs[i], ys[i]];
       circle.setAttribute("cx", panel.x.to(xs[i]));
       circle.setAttribute("cy", panel.y.to(ys[i]));
-      circle.setAttribute("aria-label", `Point at x ${said(xs[i].toFixed(2))}, y ${said(ys[i].toFixed(2))}`);
+      circle.setAttribute("aria-label", `Point at x ${asRead(xs[i].toFixed(2))}, y ${asRead(ys[i].toFixed(2))}`);
     });
   };
 
   // To a setting in words, on the way through all between; at once if a reader wants no motion.
-  const set = (query, glide) => {
-    const ways = controls.map((one) => [one.position, one.values.indexOf(query.get(one.name) ?? one.values[one.position])]);
+  const set = (query, { arrives }) => {
+    const ways = controls.map((one) => [one.position, one.values.indexOf(query.get(one.name) ?? one.value)]);
     const places = (query.get("moved") ?? "").matchAll(/(\d+):(-?[\d.]+):(-?[\d.]+)/g);
     moved = Object.fromEntries([...places].map(([, i, x, y]) => [i, [Number(x), Number(y)]]));
     turn += 1;
     const [mine, begin] = [turn, performance.now()];
     const step = (now) => {
       if (mine !== turn) return;
-      const share = glide && !STILL.matches ? Math.min(1, Math.max(0, (now - begin) / GLIDE)) : 1;
+      const share = !arrives && !STILL.matches ? Math.min(1, Math.max(0, (now - begin) / GLIDE)) : 1;
       controls.forEach((one, i) => {
         const [from, to] = ways[i];
         if (to >= 0) one.position = one.range ? Math.round(from + (to - from) * share * (2 - share)) : to;
@@ -134,24 +115,18 @@ const setUpFigure = (root) => {
     one.element.addEventListener("input", () => {
       turn += 1;
       if (!one.range) moved = {}; // other points, or the same ones back in their places
-      one.position = Number(one.position); // says what it is
+      one.say();
       soon();
     });
     one.element.addEventListener("change", rest);
   }
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
-  const unmoved = () => undefined; // no other figure moves with this one, and each setting is said
-  const [whole, frame] = [root.closest(".ensedu-explorer"), root.querySelector(".ensedu-axes")];
-  figures.set(name, { root: whole, frame, start: (query) => set(query, false), set: (query) => set(query, true), follow: unmoved, moved: unmoved });
+  const alone = () => undefined; // no other figure moves with this one
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, moved: alone });
 };
 
-// Links and addresses are followed by explore.js.
 export const beginFigures = () => {
   document.querySelectorAll(".ensedu-computed").forEach(setUpFigure);
-  const [name, query] = location.hash.slice(1).split(/:(.*)/s);
-  const { root, start } = figures.get(name) ?? {};
-  if (!start || query === undefined) return;
-  start(new URLSearchParams(query));
-  (root.closest("figure") ?? root).scrollIntoView({ block: "start" });
+  arrive();
 };

@@ -102,4 +102,3 @@ export const begin = () => onPage("body", () => {
   beginFigures();
   document.querySelectorAll(".ensedu-guess").forEach(setUpGuess);
 });
-export const render = null;

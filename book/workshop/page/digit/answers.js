@@ -1,8 +1,72 @@
-// What the networks say: a row of percents for each member, and bars of doubt.
+// What the networks say: in words, in a row of percents for each member, and in bars of doubt.
 import { make } from "../common/controls.js";
 import { digitLikeliest, digitParts } from "./networks.js";
-import { digitRounded } from "./words.js";
 
+const digitPercent = (p) => (p > 0.99 && p < 1 ? "over 99%" : `${Math.round(100 * p)}%`);
+
+// Bits with two decimals that add up: of the whole, of its first part and of its second.
+export const digitRounded = ({ expected, information }) => {
+  const total = Math.round(100 * (expected + information));
+  const first = Math.round(100 * expected);
+  return [total, first, total - first].map((cents) => (cents / 100).toFixed(2));
+};
+
+// What is said of a drawing; `example` is what it is, where that is known.
+export const digitWords = (label, word, members, single, example) => {
+  const votes = new Map();
+  for (const digit of members.map(digitLikeliest)) votes.set(digit, (votes.get(digit) ?? 0) + 1);
+  const ranked = [...votes].sort(([a, m], [b, n]) => n - m || a - b);
+  const M = members.length;
+  const voted = ranked.map(([digit, n], i) => {
+    if (n === M) return `all ${M} ${word}s say ${digit}`;
+    return `${n}${i ? "" : ` of ${M} ${word}s`} say${n === 1 ? "s" : ""} ${digit}`;
+  });
+  const [own, other] = [digitParts(members), digitParts(single)];
+  const [best, plain] = [own, other].map(({ mean }) => digitLikeliest(mean));
+  const [total, , disagreed] = digitRounded(own);
+  const doubt = `${total} bits of doubt${total === "0.00" ? "" : `, ${disagreed} of them because ${word}s disagree`}.`;
+  const sides = [
+    [label, own.mean[best], best],
+    ["single network", other.mean[plain], plain],
+  ];
+  return [
+    `${label[0].toUpperCase()}${label.slice(1)}: ${voted.join(", ")}; their mean says ${best} with`,
+    `${digitPercent(own.mean[best])}. ${doubt}`,
+    `Single network: ${plain} with ${digitPercent(other.mean[plain])}, ${digitRounded(other)[0]} bits.`,
+    digitVerdict(sides, example),
+  ].join(" ").trim();
+};
+
+const digitA = (digit) => `${digit === 8 ? "an" : "a"} ${digit}`;
+
+// Who is fooled, as far as it is known what was drawn; else a question.
+const digitVerdict = (sides, example) => {
+  const names = (list) => list.map(([name]) => name).join(", ");
+  const sure = sides.filter(([, p]) => p > DIGIT.sure);
+  if (example?.digits.length) {
+    const open = example.digits.length > 1;
+    const known = ([, , digit]) => example.digits.includes(digit);
+    const wrong = sides.filter((side) => !known(side));
+    const rash = open ? sure.filter(known) : [];
+    const start = `It ${open ? "may be" : "is"} ${example.digits.map(digitA).join(" or ")}`;
+    if (!wrong.length && !rash.length) return `${start}, ${open ? "and neither is sure" : "as both say"}.`;
+    const said = [
+      ["Fooled", wrong],
+      ["Sure without reason", rash],
+    ].filter(([, list]) => list.length);
+    return `${start}. ${said.map(([words, list]) => `${words}: ${names(list)}.`).join(" ")}`;
+  }
+  if (example)
+    return `No digit was drawn${sure.length ? `. Fooled: ${names(sure)}` : ", and neither is sure"}.`;
+  if (!sure.length) return "";
+  const [first, last] = [sure[0][2], sure[sure.length - 1][2]];
+  if (first !== last) return `Sure of ${digitA(first)} and of ${digitA(last)}: at least one is fooled.`;
+  const both = sure.length > 1;
+  const question = `Did you draw something other than ${digitA(first)}?`;
+  return `${both ? "" : `Sure: ${names(sure)}. `}${question} Then ${both ? "both are" : "it is"} fooled.`;
+};
+
+// What the networks say: a row of percents for each member, and bars of doubt.
 const digitRow = (words, method) => {
   const line = make("tr", { "data-method": method }, make("th", { scope: "row" }, words));
   const cells = Array.from({ length: 10 }, () => make("td"));

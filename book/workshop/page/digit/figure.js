@@ -1,11 +1,9 @@
 // Draw a digit: what small networks say to a drawing, member by member; see book/workshop/page/digit.
 import { button, make } from "../common/controls.js";
 import { Random } from "../common/random.js";
-import { digitAnswers } from "./answers.js";
-import { digitSeen } from "./bits.js";
+import { digitAnswers, digitWords } from "./answers.js";
 import { digitFetch, digitNetwork, digitProbabilities } from "./networks.js";
-import { digitPad } from "./pad.js";
-import { digitWords } from "./words.js";
+import { digitPad, digitSeen } from "./pad.js";
 
 const DIGIT_UNDO = 200;
 

@@ -1,13 +1,11 @@
 """A trainer on the page: networks that learn while a reader draws their data.
 
-`live` returns a widget in Jupyter, whose points, options and weights Python reads and sets, and an
-app that needs no kernel while the book is built::
+`live` returns a widget in Jupyter, and an app that needs no kernel while the book is built::
 
     from workshop.page.live import live
 
-    w = live(data="gap", method="rank1", ensemble_size=8)
-    w  # in a cell of its own: draw points, press Play
-    w.points, w.weights["0.weight"]
+    live(data="gap", method="rank1", ensemble_size=8)  # draw points, press Play
+    live(points=my_points)  # (N, 2), or (N, 3) with classes
 """
 
 import json
@@ -15,10 +13,7 @@ import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
@@ -134,8 +129,7 @@ def live(
     Returns
     -------
     Live
-        A widget with the traits ``points``, ``options``, ``weights`` and ``steps``; see
-        `workshop.page.live.widget.Live`.
+        It trains in the browser: what is drawn and set there stays there.
 
     Raises
     ------
@@ -170,7 +164,7 @@ def live(
         return Page(state, shown, band, asked, name=name, caption=caption, alt=alt)
     from workshop.page.live.widget import Live
 
-    return Live(state, band, **flags, tries=asked, alt=alt)
+    return Live(state, {**flags, "tries": asked, "behind": band})
 
 
 def _check_distributions(state: dict[str, Any], small: bool) -> None:
@@ -194,40 +188,20 @@ def _checked_try(state: dict[str, Any], one: Mapping[str, Any]) -> dict[str, Any
 
 
 class Page:
-    """The trainer on a page of the book: the attributes of the widget, before the first step."""
+    """The trainer on a page of the book, whose still picture shows a curve."""
 
     def __init__(
         self, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None,
         tries: list[dict[str, Any]], *, name: str, caption: str, alt: str,
     ) -> None:  # fmt: skip
-        self._state, self._flags = state, flags
+        self.state, self._flags = state, flags
         given = {"behind": band, "tries": tries}
         written = {title: json.dumps(value) if value else "" for title, value in given.items()}
         self._named = {"name": name, "caption": caption, **written}
         self._picture = TrainerPicture(state, alt, band, distributions="distributions" in flags)
 
     def __repr__(self) -> str:
-        return trainer_state.as_text(self._state)
-
-    @property
-    def points(self) -> np.ndarray:
-        """(N, 2) or (N, 3)."""
-        return trainer_state.array_of(self._state)
-
-    @property
-    def options(self) -> MappingProxyType[str, Any]:
-        """All other settings."""
-        return trainer_state.without_points(self._state)
-
-    @property
-    def weights(self) -> dict[str, np.ndarray] | list[dict[str, np.ndarray]]:
-        """None yet."""
-        return [{}, {}] if self._state["other"] else {}
-
-    @property
-    def steps(self) -> int:
-        """None yet."""
-        return 0
+        return trainer_state.as_text(self.state)
 
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and the state for the script."""
@@ -235,7 +209,7 @@ class Page:
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        script = embedded(self._state)
+        script = embedded(self.state)
         return (
             f'<div class="ensedu-trainer"{data}{flags}>'
             f'<div class="ensedu-still">{picture}</div>'

@@ -1,14 +1,53 @@
-// The live trainer on a page: put together, watched, and led by the address.
+// The live trainer on a page or in a cell of Jupyter: put together, watched, and begun.
 import { button, make } from "../common/controls.js";
+import { arrive, enroll } from "../common/figures.js";
+import { onPage, view } from "../common/widget.js";
+import { digits } from "../digit/figure.js";
 import { hintOf } from "./editor.js";
-import { gauge } from "./gauge.js";
 import { decode, encode } from "./link.js";
-import { fullSettings, guided, ownData, sharing, smallSettings } from "./settings.js";
-import { sides } from "./runner.js";
+import { guided } from "./guides.js";
+import { fullSettings, smallSettings } from "./settings.js";
+import { ownData, sharing } from "./sharing.js";
 import { stageOf } from "./stage.js";
 import { named, opening, story } from "./story.js";
-import { Trainer } from "./trainer.js";
+import { Trainer, sides, specOf } from "./trainer.js";
 
+// The parameters of one network.
+const ofOne = ({ sizes }) => sizes.slice(1).reduce((sum, n, l) => sum + (sizes[l] + 1) * n, 0);
+
+export const gauge = () => {
+  // While it trains, words change in their node: another node has the whole page styled anew.
+  const steps = new Text();
+  const held = make("span", { class: "ensedu-t-held" });
+  const element = make("p", { class: "ensedu-t-meter" });
+  let shown = "";
+  const hold = (totals, state) => {
+    const both = sides(state);
+    const one = ofOne(specOf(state, both[0]));
+    // A bar is full at as many networks as there are members, or at the largest total.
+    const most = Math.max(...totals, ...both.map((side) => side.ensemble_size * one));
+    const bars = totals.map((total, i) => {
+      const bar = make("span", { class: "ensedu-t-bar", "aria-hidden": "true", "data-method": both[i].method });
+      bar.style.setProperty("--share", `${(100 * total) / most}%`);
+      bar.style.setProperty("--one", `${(100 * one) / most}%`);
+      return make("span", {}, totals.length > 1 ? `${"AB"[i]} ` : "", bar, ` ${total.toLocaleString("en")}`);
+    });
+    held.replaceChildren(...bars.flatMap((bar, i) => (i ? [" ", bar] : [bar])), " parameters");
+  };
+  const show = (frame, state) => {
+    steps.data = `step ${frame.steps.toLocaleString("en")}`;
+    const totals = frame.sides.map(({ total }) => total);
+    if (totals.length !== sides(state).length) return; // the picture of another state
+    const what = JSON.stringify([totals, sides(state)]);
+    if (shown === what) return;
+    if (!shown) element.append(make("span", {}, steps), " ", held);
+    shown = what;
+    hold(totals, state);
+  };
+  return { element, show };
+};
+
+// The live trainer on a page: put together, watched, and led by the address.
 const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
@@ -18,8 +57,9 @@ const ICONS = {
   Undo: "M6 2.5 2.5 6 6 9.5M2.5 6H10a3.5 3.5 0 0 1 0 7H6", Compare: "M1.5 3h5v10h-5zM9.5 3h5v10h-5z",
 };
 
-export const mount = (root, { state: first, small = false, distributions = false, tries = [], name = "live", hooks = {}, full = "", behind = null }) => {
+export const mount = (root, { state: first, small = false, distributions = false, tries = [], name = "live", alone = false, full = "", behind = null }) => {
   const status = make("p", { class: "ensedu-t-story", role: "status" }, opening(first));
+  const copiedWords = new Text(status.textContent);
   let spoken = { until: 0, steps: -1, state: null }; // how long it stands, and about what
   // Only what is `loud` is read aloud: answers, and what is seen at a pause. What is `heard` is not seen.
   const tell = (words, loud = true, time = KEEP, heard = false) => {
@@ -29,6 +69,7 @@ export const mount = (root, { state: first, small = false, distributions = false
       if (status.ariaLive !== live) status.ariaLive = live;
       if (loud) status.textContent = words; // another node is read aloud
       else status.firstChild.data = words;
+      copiedWords.data = words;
     }
     spoken = { until: performance.now() + time, steps: trainer.steps, state: trainer.state };
   };
@@ -45,11 +86,9 @@ export const mount = (root, { state: first, small = false, distributions = false
     anew,
     draw: (all) => draw(all),
     refresh: () => refresh(),
-    rest: () => hooks.rest?.(trainer.steps),
     settle: (address) => {
       if (!trainer.playing && spoken.state !== trainer.state) sum();
-      if (!small && !hooks.change) history.replaceState(history.state, "", `#${name}:${address}`);
-      hooks.change?.(structuredClone(trainer.state));
+      if (!small && !alone) history.replaceState(history.state, "", `#${name}:${address}`);
     },
   }, behind);
   trainer.distributions = distributions;
@@ -91,7 +130,7 @@ export const mount = (root, { state: first, small = false, distributions = false
   const guides = small ? null : guided(trainer, root, settings.panel);
   const below = small
     ? []
-    : [stage.lossFold, stage.matrixFold, ownData(trainer, root, () => guides.close(true))];
+    : [stage.lossFold, ownData(trainer, root, () => guides.close(true))];
   // What is seen, what to try, and what sets it: where there is room what is seen stands beside the
   // others; the few settings of the small form stand above.
   const seen = make("div", { class: "ensedu-t-seen" }, ...(tries.length ? [] : [tools]), meter.element, stage.element, stage.key, hint, status, aloud, ...(shared ? [shared] : []));
@@ -112,8 +151,10 @@ export const mount = (root, { state: first, small = false, distributions = false
   };
   let metered = 0; // when
   let pictured = sides(first).length;
+  let copied = false; // whether a small copy stands where a link was followed
   const draw = (anew) => {
     stage.draw(anew);
+    if (copied) stage.drawCopy();
     const { frame, failed, playing } = trainer;
     if (!frame) return;
     const now = performance.now();
@@ -144,23 +185,30 @@ export const mount = (root, { state: first, small = false, distributions = false
   refresh();
   draw(true);
 
-  // An address names this trainer, and all of its state.
-  const follow = (event) => {
-    const [target, ...parts] = location.hash.slice(1).split(":");
-    if (target !== name || !parts.length) return;
-    const asked = parts.join(":");
-    if (asked === encode(trainer.state)) return;
-    const { state, error } = decode(asked, first);
-    if (error) tell(`This link cannot be followed: ${error}. The trainer ${event ? "stays as it is" : "starts as it always does"}.`);
-    else {
-      guides.close(true);
-      if (event) trainer.remember();
-      if (trainer.apply(state)) root.scrollIntoView({ block: "start" });
-    }
+  // A link or an address sets all that it names; a small copy goes on training for who has followed one.
+  const link = {
+    frame: stage.element,
+    set(_, { text, arrives }) {
+      const { state, error } = decode(text, first);
+      if (error) return tell(`This link cannot be followed: ${error}. The trainer ${arrives ? "starts as it always does" : "stays as it is"}.`);
+      guides?.close(true);
+      if (encode(state) === encode(trainer.state)) return;
+      if (!arrives) trainer.remember();
+      trainer.apply(state);
+    },
+    copy() {
+      copied = true;
+      watch();
+      return { words: copiedWords, frame: stage.copy };
+    },
+    left() {
+      copied = false;
+      watch();
+    },
   };
   // Nothing starts before it is on the screen, and nothing runs when it is off it.
   let inView = false;
-  const watch = () => trainer.show(inView && !document.hidden, calm.matches);
+  const watch = () => trainer.show((inView || copied) && !document.hidden, calm.matches);
   // Of several entries the last is the newest.
   const watcher = new IntersectionObserver((entries) => {
     inView = entries.at(-1).isIntersecting;
@@ -173,12 +221,9 @@ export const mount = (root, { state: first, small = false, distributions = false
   const themed = new MutationObserver(() => trainer.look());
   themed.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   themed.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
-  if (!small) {
-    addEventListener("hashchange", follow);
-    follow();
-  }
 
   return {
+    link,
     get state() {
       return structuredClone(trainer.state);
     },
@@ -191,18 +236,34 @@ export const mount = (root, { state: first, small = false, distributions = false
     step: () => trainer.step(),
     reset: () => reset.click(),
     weights: () => trainer.runner.weights(),
-    put(arrays) {
-      trainer.runner.put(arrays);
-      trainer.look();
-    },
     destroy() {
       trainer.stop();
       watcher.disconnect();
       resized.disconnect();
       themed.disconnect();
       document.removeEventListener("visibilitychange", watch);
-      removeEventListener("hashchange", follow);
       box.remove();
     },
   };
 };
+
+// Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
+// Build every trainer of the page, and every drawing of a digit.
+export const begin = () => {
+  onPage(".ensedu-trainer", (root) => {
+    const state = JSON.parse(root.querySelector(":scope > script").textContent);
+    const { name, small, distributions, tries, full, behind } = root.dataset;
+    const { link } = mount(root, {
+      state, small: small !== undefined, distributions: distributions !== undefined,
+      tries: JSON.parse(tries ?? "[]"), name, full, behind: behind && JSON.parse(behind),
+    });
+    enroll(name, { root, moved() {}, ...link });
+    arrive();
+  });
+  onPage(".ensedu-digit", (root) => digits(root));
+};
+
+export const render = view("ensedu-trainer", (root, model, number) => {
+  const { destroy } = mount(root, { ...model.get("_options"), name: `live-${number}`, alone: true });
+  return destroy;
+});

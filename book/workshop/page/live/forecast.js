@@ -1,5 +1,5 @@
-// What members make of a curve together, and how the uncertainty divides.
-import { softplus } from "./arrays.js";
+// What members make of a curve together, and the band that they may be compared with.
+import { softplus } from "./network.js";
 
 // From curves, `means` (F, G) and raw variances or null: mean, standard deviation between the
 // functions (epistemic), of the noise (aleatoric), and of both, each (G,).
@@ -49,4 +49,44 @@ export const differ = (found, grid, points) => {
   for (let g = place(from); g <= place(to); g += 1)
     if (found.epistemic[g] > most) [most, where] = [found.epistemic[g], grid[g]];
   return { near, most, where };
+};
+
+// A band to compare with, drawn behind curves: it belongs to one model of one set of points.
+//
+// `behind`: { label, x, mean, std, of }, where `of` is the part of a state that it belongs to.
+// What a band belongs to, as reference_band.py names it.
+const OWNERS = {
+  task: () => "a curve",
+  method: (value) => `the ${HOUSE.labels[value]}`,
+  head: () => "a known noise",
+  width: (value) => `width ${value}`,
+  hidden_layers: (value) => `${value} hidden layer${value > 1 ? "s" : ""}`,
+  activation: (value) => value,
+  parametrization: (value) => `${value === "ntk" ? "NTK" : value} weights`,
+  prior_scale: (value) => `prior σ ${value}`,
+  noise: (value) => `noise σ ${value}`,
+  points: () => "other points",
+};
+
+// What it belongs to and a side of the state is not, in words; or "".
+const missed = (behind, state, side) => {
+  const now = { ...state, ...side };
+  const key = Object.keys(behind.of).find((each) => JSON.stringify(behind.of[each]) !== JSON.stringify(now[each]));
+  return key ? OWNERS[key](behind.of[key]) : "";
+};
+
+// What a side is called beside a band: its posterior by what finds it.
+const FINDS = { mean_field: "Bayes by Backprop" };
+export const besideBand = (method) => FINDS[method] ?? HOUSE.labels[method];
+
+// The band that stands behind a side, or null.
+export const behindOf = (behind, state, side) => (behind && !missed(behind, state, side) ? behind : null);
+
+// Its half width where the story says how wide the inner band is; or why it is not there.
+export const behindWords = (behind, state, side, number) => {
+  if (!behind) return "";
+  const other = missed(behind, state, side);
+  if (other) return ` ${behind.label} is hidden: it had ${other}.`;
+  const { near, most } = differ({ epistemic: behind.std }, behind.x, state.points);
+  return ` ${behind.label}: ±\u00a0${number(2 * near)} and ±\u00a0${number(2 * most)}.`;
 };

@@ -1,8 +1,17 @@
-// What can be set, and how an address carries it.
-// SETTINGS is written from book/workshop/page/live/trainer_state.py.
-import { accepts, firstRefused } from "../common/fields.js";
+// What can be set, and how an address carries it. SETTINGS is written from
+// book/workshop/page/live/trainer_state.py, and what a setting may be from book/workshop/page/fields.py.
 import { MOST_POINTS, TOYS, points } from "./toys.js";
 
+export const accepts = ({ choices, whole, low, high }, value) => {
+  if (choices) return choices.includes(value);
+  return (whole ? Number.isInteger(value) : Number.isFinite(value)) && value >= low && value <= high;
+};
+
+// The name of the first value that is not accepted; or undefined.
+export const firstRefused = (fields, values) => Object.keys(fields).find((key) => !accepts(fields[key], values[key]));
+
+// What can be set, and how an address carries it.
+// SETTINGS is written from book/workshop/page/live/trainer_state.py.
 const FIELDS = SETTINGS.fields;
 const SIDE = Object.fromEntries(SETTINGS.side.map((key) => [key, FIELDS[key]]));
 // Which starts a method has; the first is where it starts by default.

@@ -1,7 +1,8 @@
-// Pictures on a canvas: curves with their bands, maps, losses, matrices.
-import { forecast, widest } from "./forecast.js";
-import { FONT, labels } from "./labels.js";
-import { REACH, TOYS, VIEW } from "./toys.js";
+// Pictures on a canvas: curves with their bands, maps, distributions, losses.
+import { areOne, forecast, widest } from "./forecast.js";
+import { GRID, REACH, TOYS, VIEW } from "./toys.js";
+
+const FONT = "13px system-ui, sans-serif";
 
 // Colors of what is drawn, for a light or a dark ground.
 export const looks = (root) => {
@@ -169,10 +170,9 @@ const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
 };
 
 const WIDEST = "widest gap";
-// Where neighbors are farthest apart: a faint band, as in all figures, and its name where there is room. Returns its place.
+// Where neighbors are farthest apart: a faint band, as in all figures, and its name where there is room.
 const gap = (context, { x, pad, inner }, look, points) => {
   const [left, right] = widest(points).map(x);
-  const y = pad.top + inner.h - 10;
   context.fillStyle = look.muted;
   context.globalAlpha = 0.09;
   context.fillRect(left, pad.top, right - left, inner.h);
@@ -180,17 +180,13 @@ const gap = (context, { x, pad, inner }, look, points) => {
   context.textAlign = "left";
   context.textBaseline = "middle";
   const { width } = context.measureText(WIDEST);
-  if (right - left > width + 8) context.fillText(WIDEST, (left + right - width) / 2, y);
-  return [left, right, y - 8, y + 8];
+  if (right - left > width + 8) context.fillText(WIDEST, (left + right - width) / 2, pad.top + inner.h - 10);
 };
-
-// Whether names have room beside what they name: the two of a comparison always have.
-export const labeled = (width, compared) => compared || width >= 420;
 
 // Members as thin lines, their mean as a thick one; the outer band is ± 2 standard deviations of a
 // new point, the inner one the part of it in which the members differ. Where they are compared with
 // what stands `behind` them, if anything does, there is the inner one alone. Returns their forecast.
-export const curves = (canvas, size, side, grid, state, method, look, { chosen, cursor }, { compared, behind, said = new Set() }) => {
+export const curves = (canvas, size, side, grid, state, method, look, { chosen, cursor }, { compared, behind }) => {
   const drawing = pen(canvas, size);
   const { context, width, height } = drawing;
   const frame = frameOf("regression", width, height);
@@ -234,9 +230,8 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
-  const taken = found && state.points.length > 1 && !compared ? [gap(context, frame, look, state.points)] : [];
+  if (found && state.points.length > 1 && !compared) gap(context, frame, look, state.points);
   dots(drawing, frame, look, state, chosen, 3.5);
-  if (labeled(width, compared)) labels(context, frame, grid, { found, means: side?.means, truth, points: state.points, method, compared, behind, said, taken }, line, look);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;
@@ -288,7 +283,6 @@ export const map = (canvas, size, side, what, state, look, { chosen, cursor }) =
   crosshair(drawing, frame, look, cursor);
 };
 
-const BELOW = 16; // pixels below the lowest loss, for a name
 // Losses over steps, on a scale that keeps the first ones and the last ones apart: solid the
 // average NLL of the members, dashed the NLL of their mixture.
 export const losses = (canvas, height, records, methods, look) => {
@@ -312,7 +306,7 @@ export const losses = (canvas, height, records, methods, look) => {
   const pad = { left: Math.max(46, Math.ceil(widest) + 8), right: 8, top: 8, bottom: 22 };
   const x = (step) => pad.left + ((width - pad.left - pad.right) * Math.log1p(step)) / Math.log1p(last);
   const y = (value) =>
-    pad.top + ((height - pad.top - pad.bottom - BELOW) * (bend(high) - bend(value))) / (bend(high) - bend(low));
+    pad.top + ((height - pad.top - pad.bottom) * (bend(high) - bend(value))) / (bend(high) - bend(low));
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;
   context.lineWidth = 1;
@@ -340,57 +334,107 @@ export const losses = (canvas, height, records, methods, look) => {
     }
     context.setLineDash([]);
   });
-  // Their names, where the first two lines are farthest apart.
-  const { average, mixture } = records.sides[0];
-  const at = records.steps.map(x);
-  const apart = average.map((value, t) => (at[t] > pad.left + 100 && at[t] < width - 80 ? y(mixture[t]) - y(value) : 0));
-  const t = apart.indexOf(Math.max(...apart));
-  if (!(apart[t] > 2)) return;
-  context.textBaseline = "middle";
-  context.strokeStyle = look.page;
-  context.fillStyle = look.ink;
-  context.lineWidth = 3;
-  // Lines fall to the right: there is room above that end, and below the other one.
-  for (const [words, align, side, line] of [["average", "left", 1, average], ["mixture", "right", -1, mixture]]) {
-    const long = 8 + context.measureText(words).width;
-    const beside = line.filter((_, i) => (at[i] - at[t]) * side >= 0 && (at[i] - at[t]) * side <= long).map(y);
-    const edge = side > 0 ? Math.min(...beside) : Math.max(...beside);
-    const inside = Math.max(pad.top + 6, Math.min(height - pad.bottom - 6, edge - 8 * side));
-    context.textAlign = align;
-    context.strokeText(words, at[t] + 6 * side, inside);
-    context.fillText(words, at[t] + 6 * side, inside);
-  }
 };
 
-// Every member's matrix W_i (M, m, n) as a picture of squares, in rows that fit the width.
-export const matrices = (canvas, values, M, m, n, look) => {
-  const width = canvas.clientWidth || 320;
-  const columns = Math.min(M, width < 420 ? 4 : 8);
-  const gap = 10;
-  const side = Math.min(165, (width - gap * (columns - 1)) / columns);
-  const [w, h] = m > n ? [side * Math.max(0.2, n / m), side] : [side, side * Math.max(0.2, m / n)];
-  const rows = Math.ceil(M / columns);
-  const { context } = penOnPage(canvas, rows * (h + 20));
-  const sizes = Float32Array.from(values, Math.abs).sort();
-  const largest = sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
-  const colors = look.heat.map(channels);
-  context.imageSmoothingEnabled = false;
-  for (let i = 0; i < M; i += 1) {
-    const picture = new OffscreenCanvas(n, m);
-    const own = picture.getContext("2d");
-    const data = own.createImageData(n, m);
-    for (let k = 0; k < m * n; k += 1) {
-      const strength = Math.max(-1, Math.min(1, values[i * m * n + k] / largest)) || 0; // NaN has no color
-      data.data.set(colors[Math.round(((strength + 1) / 2) * (colors.length - 1))], 4 * k);
-      data.data[4 * k + 3] = 255;
-    }
-    own.putImageData(data, 0, 0);
-    const [x, y] = [(i % columns) * (side + gap), Math.floor(i / columns) * (h + 20)];
-    context.drawImage(picture, x, y + 17, w, h);
-    context.fillStyle = look.muted;
-    context.textAlign = "left";
-    context.textBaseline = "top";
-    context.fillText(`W${"₁₂₃₄₅₆₇₈₉"[i] ?? `₁${"₀₁₂₃₄₅₆"[i - 9]}`}`, x, y);
-  }
-  return largest;
+// The distributions of a network as a cloud: each a dot, around the ring of their prior.
+const { far: MEANS, stds: STDS, ticks: [MEAN_TICKS, STD_TICKS] } = TRAINING.cloud;
+
+// Where a mean and a standard deviation stand on a canvas; the latter on a logarithmic scale.
+export const cloudFrame = (width, height) => {
+  const pad = { left: 38, right: 8, top: 8, bottom: 24 };
+  const inner = { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom };
+  const [low, high] = STDS.map(Math.log);
+  return {
+    pad, inner,
+    x: (mean) => pad.left + (inner.w * (mean / MEANS + 1)) / 2,
+    y: (std) => pad.top + (inner.h * (high - Math.log(std))) / (high - low),
+  };
 };
+
+// `moments`: { means, stds } or null; `prior`: its { mean, std }.
+export const cloud = (canvas, size, moments, prior, color, look) => {
+  const { context, width, height } = pen(canvas, size);
+  const { pad, inner, x, y } = cloudFrame(width, height);
+  context.strokeStyle = look.grid;
+  context.fillStyle = look.muted;
+  context.lineWidth = 1;
+  context.strokeRect(pad.left + 0.5, pad.top + 0.5, inner.w - 1, inner.h - 1);
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (const mean of MEAN_TICKS) context.fillText(String(mean).replace("-", "\u2212"), x(mean), height - pad.bottom + 5);
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  for (const std of STD_TICKS) context.fillText(String(std), pad.left - 5, y(std));
+  context.save();
+  context.beginPath();
+  context.rect(pad.left, pad.top, inner.w, inner.h);
+  context.clip();
+  if (moments) {
+    context.fillStyle = color;
+    context.globalAlpha = 0.35;
+    moments.means.forEach((mean, i) => {
+      context.beginPath();
+      context.arc(x(mean), y(moments.stds[i]), 2.5, 0, 2 * Math.PI);
+      context.fill();
+    });
+    context.globalAlpha = 1;
+  }
+  context.strokeStyle = look.ink;
+  context.fillStyle = look.ink;
+  context.lineWidth = 1.8;
+  context.beginPath();
+  context.arc(x(prior.mean), y(prior.std), 9, 0, 2 * Math.PI);
+  context.stroke();
+  context.fillText("prior", x(prior.mean) - 14, y(prior.std));
+  context.restore();
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillText("\u03c3", pad.left + 6, pad.top + 5);
+  context.textAlign = "right";
+  context.textBaseline = "bottom";
+  context.fillText("mean", width - pad.right - 6, height - pad.bottom - 4);
+};
+
+// The pictures of one trainer, each on its own canvas. It lives in the Worker: the page's own thread, which answers
+// the reader, has no picture to draw.
+export class Painter {
+  #canvases = [];
+  #scene = null;
+  #sides = [];
+
+  // Canvases that replace all others, in the order of a scene's pictures.
+  hang(canvases) {
+    this.#canvases = canvases;
+    this.#scene = null;
+  }
+
+  // `scene`: what is seen besides what networks give: { state, look, ratio, playing, chosen, cursor, compared, pictures },
+  // where each of `pictures` is { kind, side, method, behind, prior, width, height }, in CSS pixels.
+  set(scene) {
+    this.#scene = scene;
+    return this.#paint();
+  }
+
+  // `sides`: what networks give, of curves over `GRID`; none where there is nothing yet.
+  show(sides) {
+    this.#sides = sides;
+    return this.#paint();
+  }
+
+  // Returns whether all curves of each picture are one.
+  #paint() {
+    if (!this.#scene) return false;
+    const { state, look, pictures, compared, ...hand } = this.#scene;
+    const found = [];
+    pictures.forEach(({ kind, side: i, method, behind, prior, ...size }, place) => {
+      const canvas = this.#canvases[place];
+      const side = this.#sides[i];
+      const drawn = { ...size, ratio: hand.ratio };
+      if (kind === "curves")
+        found.push(curves(canvas, drawn, side?.means && side, GRID, state, method, look, hand, { compared, behind }));
+      else if (kind === "cloud") cloud(canvas, drawn, side?.moments, prior, look.colors[method], look);
+      else map(canvas, drawn, side?.map && side, kind, state, look, hand);
+    });
+    return found.length > 0 && found.every((one) => one && areOne(one));
+  }
+}

@@ -1,7 +1,7 @@
 """A band to compare networks with, such as a sampler's posterior: of one model, and of its points.
 
 It is drawn behind the networks as long as points and model are those that it belongs to.
-``behind.js`` decides so, too.
+``forecast.js`` decides so, too.
 """
 
 from collections.abc import Mapping

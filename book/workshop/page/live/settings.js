@@ -1,13 +1,9 @@
-// The controls of the trainer, its guided experiments, and what a reader takes in and out.
+// The controls of the trainer, in its small form and with all of them.
 import { button, choice, fold, group, make, slider, toggle } from "../common/controls.js";
-import { GUIDES } from "./guides.js";
 import { STARTS, encode, withMethod } from "./link.js";
-import { read } from "./pasted.js";
-import { script } from "./python.js";
-import { sides } from "./runner.js";
-import { START_WORDS, opening, widestBand } from "./story.js";
-import { withToy } from "./trainer.js";
-import { MOST_POINTS, TOYS } from "./toys.js";
+import { START_WORDS, widestBand } from "./story.js";
+import { TOYS } from "./toys.js";
+import { sides, withToy } from "./trainer.js";
 
 // Every value of a setting that is a whole number.
 const allOf = (key) => {
@@ -161,7 +157,7 @@ const asking = (panel, element, tries) => {
 };
 
 // A row of buttons for boxes of which one is open at most; `follow` hears which one is, or null.
-const tabsOf = (label, groups, follow) => {
+export const tabsOf = (label, groups, follow) => {
   const boxes = Object.values(groups);
   const tabs = Object.entries(groups).map(([words, box]) => button(words, () => {
     const opened = box.hasAttribute("data-open") ? null : box;
@@ -232,155 +228,4 @@ export const fullSettings = (trainer, root) => {
     ofSecond.hidden = second.hidden;
   });
   return { panel, element };
-};
-
-// A link, and the same training as a script.
-export const sharing = (trainer, name) => {
-  const text = make("textarea", { readonly: "", hidden: "", "aria-label": "Text to copy", rows: 6, class: "ensedu-t-text" });
-  const copy = async (pressed, content, words) => {
-    try {
-      await navigator.clipboard.writeText(content);
-      trainer.on.tell(words);
-      const before = pressed.textContent;
-      pressed.textContent = "Copied ✓";
-      setTimeout(() => (pressed.textContent = before), 2000);
-    } catch {
-      // Not allowed here: the reader copies by hand.
-      text.value = content;
-      text.hidden = false;
-      text.focus();
-      text.select();
-      trainer.on.tell("Copy it from the box: this browser lets no page do it.");
-    }
-  };
-  const link = button("Copy link", () =>
-    copy(link, `${location.href.split("#")[0]}#${name}:${encode(trainer.state)}`, "Copied: a link that opens this very training, points and all."));
-  const python = button("Copy as Python", () => {
-    if (!trainer.state.points.length) trainer.on.tell("There is no point to learn from: add one.");
-    else copy(python, script(trainer.state, trainer.steps || 3000), "Copied: a script that trains the same network on the same points.");
-  });
-  return make("div", { class: "ensedu-t-buttons" }, link, python, text);
-};
-
-// `leave` ends an experiment.
-export const ownData = (trainer, root, leave) => {
-  const text = make("textarea", {
-    rows: 5, class: "ensedu-t-text", spellcheck: "false", placeholder: "x, y\n1.0, 2.5\n2.0, 3.1",
-    "aria-label": "Rows of two columns, x and y, or of three, two inputs and a class",
-  });
-  const file = make("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv,text/plain" });
-  const open = make("label", { class: "ensedu-t-file" }, "Open a file", file);
-  const said = make("p", { role: "status", class: "ensedu-t-note" });
-  const use = (content) => {
-    const found = read(content, trainer.state.seed);
-    said.textContent = found.error ?? found.words;
-    if (found.error) return;
-    leave();
-    trainer.change({ data: "own", points: found.points, task: found.task, axes: found.axes });
-    trainer.touched = true;
-    trainer.play();
-    root.scrollIntoView({ block: "start" });
-  };
-  file.addEventListener("change", async () => file.files.length && use(await file.files[0].text()));
-  const note = `Paste two columns (x and y) or three (two inputs and a class), or open a CSV file, up to ${MOST_POINTS} rows. Nothing leaves this browser.`;
-  return fold(
-    "Your own data", make("p", { class: "ensedu-t-note" }, note), text,
-    make("div", { class: "ensedu-t-buttons" }, button("Use these rows", () => use(text.value)), open), said,
-  );
-};
-
-// What an experiment has set, but for what the titles of its pictures say.
-const setBy = ({ state: { data, noise, hidden_layers, width, lr }, steps }) =>
-  `Set here: ${TOYS[data].label}, noise σ ${noise}, ${hidden_layers} hidden layer${hidden_layers > 1 ? "s" : ""} of ${width}, learning rate ${lr}, ${steps.toLocaleString("en")} steps. Close it, and your own settings are back.`;
-
-// Experiments: each sets the trainer, asks for a guess, runs, and tells. `panel` tells when training has ended.
-export const guided = (trainer, root, panel) => {
-  let open = null; // of one of them, what begins and follows it
-  const close = (kept) => {
-    if (!open) return;
-    if (open.box.contains(document.activeElement)) tabs.element.querySelector("[aria-expanded=true]").focus();
-    open = null;
-    tabs.show(null);
-    trainer.leave(kept);
-    if (!kept) trainer.on.tell("Your own settings are back.");
-  };
-  const experiments = GUIDES.map((guide) => {
-    let guess = "";
-    let [runs, told] = [false, false];
-    const answer = make("p", { class: "ensedu-t-answer", role: "status" });
-    const why = fold("Why?", make("p", {}, guide.why));
-    const tell = () => {
-      const verdict = guess && make("strong", {}, guess === guide.right ? "✓ Right. " : "Not so. ");
-      answer.replaceChildren(...(told ? [verdict, guide.answer] : []));
-    };
-    const guesses = toggle("Your guess", guide.guesses.map((words) => [words, words]), (words) => {
-      guess = words;
-      tell();
-      follow();
-    });
-    const words = new Text();
-    const run = button(words, () => {
-      if (!runs && trainer.steps) trainer.visit(guide.state);
-      if (trainer.playing) trainer.pause();
-      else {
-        trainer.play(runs ? 0 : guide.steps);
-        runs = true;
-        follow();
-      }
-    }, { class: "ensedu-t-run" });
-    const skip = button("Skip the guess", () => {
-      run.disabled = false;
-      run.focus({ preventScroll: true });
-      run.click();
-    });
-    const keep = button("Change it", () => close(true));
-    const back = button("Back to yours", () => close(false));
-    // How far it is, where it runs.
-    const count = () => {
-      if (runs && trainer.playing) words.data = `❚❚ step ${trainer.steps.toLocaleString("en")} of ${trainer.until.toLocaleString("en")}`;
-    };
-    const follow = () => {
-      if (runs && trainer.rested) {
-        runs = false;
-        told = true;
-        tell();
-      }
-      box.toggleAttribute("data-told", told);
-      run.disabled = !guess && !runs && !told;
-      skip.hidden = !run.disabled;
-      keep.hidden = back.hidden = !told || runs;
-      if (!runs || !trainer.playing) words.data = runs ? "▶ Go on" : told ? "Run again" : "▶ Run";
-      count();
-    };
-    const box = make(
-      "div", { "data-guide": guide.key },
-      make("p", { class: "ensedu-t-ask" }, make("strong", {}, "Predict. "), guide.question),
-      guesses.element, make("div", { class: "ensedu-t-buttons" }, run, skip, keep, back),
-      make("p", { class: "ensedu-t-note" }, setBy(guide)), answer, why,
-    );
-    const begin = () => {
-      guess = "";
-      runs = told = why.open = false;
-      guesses.show("");
-      tell();
-      trainer.visit(guide.state);
-      trainer.on.tell(opening(trainer.state), true, 0);
-    };
-    return { box, begin, follow, count };
-  });
-  panel.followers.push(() => {
-    open?.follow();
-    root.querySelector(".ensedu-t-bench")?.toggleAttribute("data-guided", Boolean(open));
-  });
-  const tabs = tabsOf("Experiments", Object.fromEntries(GUIDES.map(({ title }, i) => [title, experiments[i].box])), (box) => {
-    if (!box) close(false);
-    else {
-      open = experiments.find((each) => each.box === box);
-      open.begin();
-      root.querySelector(".ensedu-t-stage").scrollIntoView({ block: "nearest" });
-    }
-  });
-  tabs.element.prepend(make("strong", { "aria-hidden": "true" }, "Try"));
-  const element = make("div", { class: "ensedu-t-guides" }, tabs.element, ...experiments.map(({ box }) => box));
-  return { element, close, count: () => open?.count() };
 };

@@ -1,30 +1,32 @@
 // The pictures of one or two networks, and what is folded below them.
-import { choice, fold, make } from "../common/controls.js";
-import { behindOf } from "./behind.js";
+import { fold, make } from "../common/controls.js";
 import { edit } from "./editor.js";
-import { thin } from "./labels.js";
-import { labeled, looks, losses, matrices, ratioOf, squareOf } from "./paint.js";
-import { sides, specOf } from "./runner.js";
+import { behindOf, besideBand } from "./forecast.js";
+import { looks, losses, ratioOf, squareOf } from "./paint.js";
 import { lossWords, named } from "./story.js";
 import { TOYS } from "./toys.js";
+import { sides } from "./trainer.js";
 
 const PHONE = 600; // pixels, as in the sheet of styles
 const HIGHEST = 460;
-const KEY = 24; // pixels of the key, where two stand beside each other for one that needs none
 
 const MAPS = {
   mean: "probability of each class",
   information: "members' doubt",
 };
-// What the lines and colors of the pictures mean, where they bear no names.
-const keyOf = (state) => {
+// What the lines and colors of the pictures mean; beside a band that they are compared with, by their names.
+const keyOf = (state, compared, band) => {
   if (state.task === "classification")
-    return ["Violet is the members' doubt: their mutual information, from 0 to all that is possible."];
-  const lines = [...new Set(sides(state).map(({ method }) => thin(method)))].join(", ");
-  const items = { mean: "mean", thin: lines, differ: "inner band", noise: "outer band", ...(TOYS[state.data]?.truth ? { truth: "true" } : {}) };
+    return ["Red is the members' doubt: their mutual information, from 0 to all that is possible."];
   const methods = [...new Set(sides(state).map(({ method }) => method))];
-  const swatches = (kind) => (kind === "truth" ? [{}] : methods.map((method) => ({ "data-method": method }))).map((own) => make("i", own));
-  return Object.entries(items).flatMap(([kind, words]) => [make("span", { "data-kind": kind }, ...swatches(kind), words), " "]);
+  const thin = [...new Set(methods.map((method) => (METHODS[method].stochastic ? "draws" : "members")))].join(", ");
+  const behind = band && { behind: `${band.label} (± 2 std)` };
+  const seen = compared ? { ...behind, differ: methods.map(besideBand).join(", ") } : { mean: "mean", thin, differ: "inner band", noise: "outer band" };
+  const swatches = { truth: [null], behind: ["single"] };
+  return Object.entries({ ...seen, ...(TOYS[state.data]?.truth ? { truth: "true curve" } : {}) }).flatMap(([kind, words]) => {
+    const own = (swatches[kind] ?? methods).map((method) => make("i", method ? { "data-method": method } : {}));
+    return [make("span", { "data-kind": kind }, ...own, words), " "];
+  });
 };
 
 const widthOf = (canvas) => canvas.clientWidth || 320;
@@ -40,7 +42,6 @@ export const stageOf = (root, trainer, hint) => {
   const element = make("div", { class: "ensedu-t-stage" });
   const key = make("p", { class: "ensedu-t-note ensedu-t-key" });
   const lossCanvas = make("canvas", { role: "img", "aria-label": "Losses" });
-  const matrixBox = make("div", { class: "ensedu-t-matrices" });
   let canvases = [];
   let built = "";
   let handed = false; // whether the Worker has the canvases
@@ -52,16 +53,7 @@ export const stageOf = (root, trainer, hint) => {
     "Losses", lossCanvas, lossNumbers,
     make("p", { class: "ensedu-t-note" }, "Solid: the members' average NLL. Dashed: the NLL of their mixture, by Jensen's inequality never above it. Both axes are bent, so that the first steps and the last are seen."),
   );
-  const layer = choice("layer", [], (value) => {
-    trainer.layer = Number(value);
-    trainer.look();
-  });
-  const matrixFold = fold("The members' matrices, live", layer.element, matrixBox);
   lossFold.addEventListener("toggle", () => trainer.look());
-  matrixFold.addEventListener("toggle", () => {
-    trainer.matrices = matrixFold.open;
-    trainer.look();
-  });
 
   const canvasOf = (kind) => {
     if (kind !== "curves" && kind !== "mean") return make("canvas", { role: "img", "data-kind": kind });
@@ -114,26 +106,8 @@ export const stageOf = (root, trainer, hint) => {
       const what = kind === "curves" ? `Curves of all members${before}` : `Map, ${MAPS[kind]}`;
       canvas.setAttribute("aria-label", `${what}: ${named(trainer.state, i)}, ${trainer.state.points.length} points`);
     }
-    key.replaceChildren(...keyOf(trainer.state));
-  };
-
-  const drawMatrices = () => {
-    const { state, frame } = trainer;
-    const shown = sides(state);
-    if (matrixBox.children.length !== shown.length)
-      matrixBox.replaceChildren(...shown.map(() => make("div", {}, make("p", { class: "ensedu-t-note" }), make("canvas", { role: "img" }))));
-    shown.forEach((side, i) => {
-      const [M, m] = [side.ensemble_size, specOf(state, side).sizes[trainer.layer]];
-      const values = frame.sides[i].matrices;
-      const n = values.length / (m * M);
-      const [words, canvas] = matrixBox.children[i].children;
-      words.textContent = shown.length > 1 ? named(state, i) : "";
-      const most = matrices(canvas, values, M, m, n, look);
-      canvas.setAttribute(
-        "aria-label",
-        `${named(state, i)}: ${M} matrices of ${m} by ${n} numbers. Blue is below 0 and red above, full at ${most.toPrecision(2)}.`,
-      );
-    });
+    const band = sides(trainer.state).map((side) => behindOf(trainer.behind, trainer.state, side)).find(Boolean);
+    key.replaceChildren(...keyOf(trainer.state, trainer.behind, band));
   };
 
   // What the Worker draws: each picture's size on the page is found here.
@@ -151,19 +125,14 @@ export const stageOf = (root, trainer, hint) => {
   const setScene = () => {
     const { state, playing, chosen, cursor, behind } = trainer;
     look = looks(root);
-    const compared = Boolean(behind);
-    const width = widthOf(canvases[0].canvas);
-    key.hidden = !trainer.plane && labeled(width, compared);
     // As high as one picture of all their width.
     const beside = trainer.plane ? 1 : getComputedStyle(element).gridTemplateColumns.split(" ").length;
-    const names = key.hidden || !labeled(beside * width, false) ? 0 : KEY;
-    const curve = heightOf(beside * width, canvases.length / beside) - names;
-    const seen = pictures(curve);
+    const seen = pictures(heightOf(beside * widthOf(canvases[0].canvas), canvases.length / beside));
     // Their room is kept at once, but to hand canvases over takes a browser long the first time.
     if (!trainer.seen) return;
     if (!handed) trainer.runner.hang(canvases.map(({ canvas }) => canvas.transferControlToOffscreen()));
     handed = true;
-    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared, pictures: seen });
+    trainer.runner.scene({ state, look, ratio: ratioOf(playing), chosen, cursor, compared: Boolean(behind), pictures: seen });
   };
 
   // `anew`: what is seen besides the networks may be another. While it trains nothing is measured, nor is a word
@@ -173,20 +142,20 @@ export const stageOf = (root, trainer, hint) => {
     follow();
     if (anew || !look) setScene();
     if (!frame) return;
-    key.toggleAttribute("data-one", !key.hidden && frame.one);
+    key.toggleAttribute("data-one", frame.one);
     if (lossFold.open) {
       losses(lossCanvas, 150, frame.records, sides(state).map(({ method }) => method), look);
       lossCanvas.setAttribute("aria-label", `Losses over ${frame.steps} steps`);
       lossNumbers.textContent = lossWords(frame, state);
     }
-    if (matrixFold.open && frame.sides.every((side) => side.matrices)) drawMatrices();
   };
 
-  const refresh = () => {
-    follow();
-    const { hidden_layers } = trainer.state;
-    layer.fill(Array.from({ length: hidden_layers + 1 }, (_, l) => [String(l), `${l + 1} of ${hidden_layers + 1}`]));
-    layer.show(String(trainer.layer));
+  // A small copy of the first picture, drawn with it.
+  const copy = make("canvas", { class: "ensedu-frame" });
+  const drawCopy = () => {
+    const [{ canvas }] = canvases;
+    [copy.width, copy.height] = [canvas.width, canvas.height];
+    copy.getContext("2d").drawImage(canvas, 0, 0);
   };
-  return { element, key, lossFold, matrixFold, draw, refresh };
+  return { element, key, lossFold, draw, refresh: follow, copy, drawCopy };
 };

@@ -1,8 +1,7 @@
 // What is seen, in words: for readers who hear the page, and for all when it rests.
-import { behindWords } from "./behind.js";
-import { areOne, differ, forecast } from "./forecast.js";
-import { sides } from "./runner.js";
+import { areOne, behindWords, differ, forecast } from "./forecast.js";
 import { GRID } from "./toys.js";
+import { sides } from "./trainer.js";
 
 export const START_WORDS = {
   different: "different", same: "all the same", signs: "random signs",

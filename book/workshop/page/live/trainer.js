@@ -1,8 +1,114 @@
 // What trains and on what: the state, its changes, and the way back; no picture and no control.
 import { RESTARTS, encode, problem, sideOf, withMethod } from "./link.js";
-import { Runner, classesOf } from "./runner.js";
-import { MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
+import { GRID, MOST_POINTS, REACH, TOYS, VIEW, points, rounded } from "./toys.js";
+import { ENGINE } from "./worker.js";
 
+export const sides = (state) => (state.other ? [state, state.other] : [state]);
+export const classesOf = (state) => (state.points.some((point) => point[2] === 2) ? 3 : 2);
+
+// What one side trains, as `Network` takes it.
+export const specOf = (state, side) => {
+  const plane = state.task === "classification";
+  const outputs = plane ? classesOf(state) : state.head === "variance" ? 2 : 1;
+  return {
+    sizes: [plane ? 2 : 1, ...Array(state.hidden_layers).fill(state.width), outputs],
+    method: side.method, passes: side.ensemble_size, start: side.start, activation: state.activation,
+    parametrization: state.parametrization, p: state.p, prior_scale: state.prior_scale, posterior_std: state.initial_std,
+  };
+};
+
+export const dataOf = (state) => {
+  const inputs = state.task === "classification" ? 2 : 1;
+  const number = state.points.length;
+  const x = new Float64Array(number * inputs);
+  state.points.forEach((point, i) => x.set(point.slice(0, inputs), i * inputs));
+  return { x, y: Float64Array.from(state.points, (point) => point[inputs]), number };
+};
+
+export const optionsOf = (state) => ({
+  head: state.task === "classification" ? "classes" : state.head,
+  sigma: state.noise, lr: state.lr, weight_decay: state.weight_decay, batch: TRAINING.batch,
+  sides: sides(state).map(({ loss, kl_weight }) => ({ loss, kl_weight })),
+});
+
+// Calls `on.frame`, `on.done(steps)` and `on.failed({ side, step, words })`; `weights` is a promise.
+export class Runner {
+  // `functions`: how many are shown of a method that draws, at least.
+  constructor(on, functions) {
+    this.on = on;
+    this.functions = functions;
+    this.turn = 0;
+    this.asked = false; // for a frame that has not come yet
+    this.readers = [];
+    const source = new Blob([`(${ENGINE})().serve(self)`], { type: "text/javascript" });
+    const address = URL.createObjectURL(source);
+    this.worker = new Worker(address);
+    URL.revokeObjectURL(address);
+    this.worker.onmessage = ({ data }) => this.#receive(data);
+    this.worker.onerror = () => on.failed({ side: 0, step: 0, words: "this browser runs no Worker here" });
+  }
+
+  #receive(data) {
+    if (data.kind === "frame") this.asked = false;
+    if (data.turn !== this.turn) return;
+    if (data.kind === "weights") this.readers.shift()?.(data);
+    else this.on[data.kind](data);
+  }
+
+  start(state) {
+    this.turn += 1;
+    this.readers = [];
+    const specs = sides(state).map((side) => ({ ...specOf(state, side), functions: this.functions }));
+    this.#send("start", { specs, data: dataOf(state), options: optionsOf(state), seed: state.seed, turn: this.turn });
+  }
+
+  set(state) {
+    this.#send("set", { data: dataOf(state), options: optionsOf(state) });
+  }
+
+  go(until) {
+    this.#send("go", { until });
+  }
+
+  pause() {
+    this.#send("pause", {});
+  }
+
+  // Canvases that are drawn in the Worker, from now on.
+  hang(canvases) {
+    this.#send("hang", { canvases }, canvases);
+  }
+
+  scene(scene) {
+    this.#send("scene", { scene });
+  }
+
+  frame(state, { finest, distributions }) {
+    if (this.asked) return;
+    this.asked = true;
+    const plane = state.task === "classification";
+    this.#send("frame", {
+      grid: plane ? null : GRID, reach: REACH, classes: classesOf(state), finest, distributions,
+    });
+  }
+
+  weights() {
+    return new Promise((resolve) => {
+      this.readers.push(resolve);
+      this.#send("weights", {});
+    });
+  }
+
+  stop() {
+    this.worker.terminate();
+  }
+
+  #send(kind, rest, given = []) {
+    this.worker.postMessage({ kind, ...rest }, given);
+  }
+}
+
+// What trains and on what: the state, its changes, and the way back; no picture and no control.
 const REST = TRAINING.rest; // steps after which a run that began by itself pauses
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const UNDO = 50;
@@ -25,9 +131,9 @@ export const withToy = (state, part) => {
 };
 
 // `on`: `draw(anew)` when there is something new to be seen, and perhaps a new theme or size, `refresh()` when controls are to follow,
-// `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests, `rest()` when training has stopped.
+// `tell(words)`, `anew(words)` when training begins anew, `settle()` when the reader's hand rests.
 export class Trainer {
-  // `behind`: a band to compare with, as `behind.js` knows it, or null.
+  // `behind`: a band to compare with, as `forecast.js` knows it, or null.
   constructor(state, on, behind = null) {
     const wrong = problem(state);
     if (wrong) throw new Error(`live trainer: ${wrong}`);
@@ -39,8 +145,6 @@ export class Trainer {
     this.playing = false;
     this.touched = false; // the reader has played or paused: then nothing goes by itself
     this.seen = false; // on the screen
-    this.layer = state.hidden_layers > 1 ? 1 : 0; // whose matrices are shown
-    this.matrices = false; // whether they are
     this.distributions = false; // whether means and standard deviations are shown
     this.chosen = -1; // a point
     this.cursor = null; // of the keyboard
@@ -85,7 +189,6 @@ export class Trainer {
     this.playing = false;
     this.look();
     this.on.refresh();
-    this.on.rest();
   }
 
   // Training.
@@ -122,7 +225,6 @@ export class Trainer {
     this.frame = null;
     this.until = REST;
     this.aim = 0;
-    this.layer = Math.min(this.layer, this.state.hidden_layers);
     this.runner.start(this.state);
     if (this.playing && this.seen) this.runner.go(this.until);
     this.look();
@@ -166,7 +268,7 @@ export class Trainer {
     if (!this.runner.asked) {
       this.dirty = false;
       this.asked = now;
-      this.runner.frame(this.state, { finest: FINEST, layer: this.matrices ? this.layer : null, distributions: this.distributions });
+      this.runner.frame(this.state, { finest: FINEST, distributions: this.distributions });
     } else if (this.dirty) this.#wake();
   }
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from numpy import ndarray as Array
 
 from ensedu import numpy as en
@@ -17,30 +15,27 @@ from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
 from ensedu.priors import Normal
 from workshop import plot
-from workshop.page.frames import check_letters, stored
-from workshop.page.live import reference_band, toys, trainer_scripts, trainer_state
-from workshop.page.live.shared_numbers import (
+from workshop.page.frames import check_letters
+from workshop.page.live import reference_band, toys, trainer_state
+from workshop.page.live.trainer_state import (
     BATCH,
     CLOUD,
     FUNCTIONS,
     GRID,
     MANY_FUNCTIONS,
-    REACH,
     REST,
     START_STDS,
     VIEW,
     prior_loc,
 )
-from workshop.plot.style import DARK, DOUBT, INK, PAGE, house_style, look
+from workshop.plot.style import INK, house_style, look
 
 __all__ = ["TrainerPicture"]
 
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
 AFFORDABLE = 1_500_000
-PIXELS = 48  # of a map, along both inputs
-MARKS = ("o", "^", "s")
-PANEL = 2.5  # inches that a map is high
+PANEL = 2.5  # inches that a cloud is high
 
 Shown = Float[Array, "F B k"]
 
@@ -49,8 +44,8 @@ Shown = Float[Array, "F B k"]
 class Trained:
     """One network after some steps: its method, and the outputs of F functions, (F, B, k).
 
-    B are the places of `GRID`, or the pixels of a map row by row from the top left. `moments` are
-    the means and standard deviations of its K distributions.
+    B are the places of `GRID`; `moments` are the means and standard deviations of its K
+    distributions.
     """
 
     method: str
@@ -60,7 +55,7 @@ class Trained:
 
 
 class TrainerPicture:
-    """A state as a figure and in words; it trains when it is first shown.
+    """A state that learns a curve, as a figure and in words; it trains when it is first shown.
 
     `alt` are words to use in place of its own, `behind` is a band to compare with, as
     `reference_band.checked_band` returns it: then training goes on until the page rests. With
@@ -71,6 +66,8 @@ class TrainerPicture:
         self, state: Mapping[str, Any], alt: str = "", behind: Mapping[str, Any] | None = None,
         *, distributions: bool = False,
     ) -> None:  # fmt: skip
+        if state["task"] != "regression":
+            raise ValueError("a page's trainer must begin with a curve, got points to classify")
         self.state = state
         self._alt = alt
         self._distributions = distributions
@@ -95,13 +92,11 @@ class TrainerPicture:
         return steps, [one for one in found if one is not None]
 
     def figure(self) -> plot.Figure:
-        """Draw the curves, or the maps, of each network."""
+        """Draw the curves of each network."""
         _, networks = self._trained
         if self._distributions:
             return _cloud_figure(self.state, networks[0])
-        if self.state["task"] == "regression":
-            return _curves_figure(self.state, networks, self._behind)
-        return _maps_figure(self.state, networks)
+        return _curves_figure(self.state, networks, self._behind)
 
     def readable(self) -> plot.Figure:
         """Draw them, and check that letters can be read on a page."""
@@ -122,15 +117,10 @@ class TrainerPicture:
                 f"above {middle:.2g}. A ring marks their prior, {self.state['prior_scale']:g}."
             )
         points = "one point" if number == 1 else f"{number or 'no'} points"
-        what = "in two inputs " if self.state["task"] == "classification" else ""
         said = " ".join(_network_in_words(self.state, one) for one in networks)
         if self._behind:
             said += f" Behind them is the band of {self._behind['label']}."
-        return f"{points.capitalize()} {what}and what is learned in {steps} steps. {said}"
-
-    def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the figure as a notebook stores it, and its words."""
-        return stored(self.figure(), self.alt())
+        return f"{points.capitalize()} and what is learned in {steps} steps. {said}"
 
 
 def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
@@ -171,9 +161,7 @@ def trained(
     """Train one network as the page does; None where it diverges."""
     net = network(state, side)
     points = trainer_state.array_of(state)
-    x, y = points[:, :-1], points[:, -1]
-    plane = state["task"] == "classification"
-    y = y.astype(int) if plane else y[:, None]
+    x, y = points[:, :1], points[:, 1:]
     rng = np.random.default_rng([state["seed"], 1])
     adam = en.Adam(net, lr=state["lr"])
     waiting: list[Array] = []
@@ -192,7 +180,7 @@ def trained(
                 if name.endswith(".weight"):
                     array *= 1 - state["lr"] * state["weight_decay"]
             adam.step()
-        outputs = _outputs_of_functions(net, side, _inputs(plane), functions)
+        outputs = _outputs_of_functions(net, side, functions)
     if not np.isfinite(outputs).all() or np.abs(outputs).max() > 1e6:
         return None
     row = METHODS[side["method"]]
@@ -209,29 +197,17 @@ def _products(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
 
 def _loss(state: Mapping[str, Any], reduction: str, outputs: Array, y: Array) -> Array:
     """Return the gradient of the outputs."""
-    if state["task"] == "classification":
-        return en.softmax_cross_entropy(outputs, y, reduction=reduction)[1]
     if state["head"] == "variance":
         return en.gaussian_nll(outputs, y, reduction=reduction)[1]
     std = state["noise"]
     return en.half_squared_error(outputs / std, y / std, reduction=reduction)[1] / std
 
 
-def _inputs(plane: bool) -> Array:
-    if not plane:
-        return GRID[:, None]
-    along = REACH * ((2 * np.arange(PIXELS) + 1) / PIXELS - 1)
-    x, y = np.meshgrid(along, -along)
-    return np.stack([x.ravel(), y.ravel()], axis=1)
-
-
-def _outputs_of_functions(
-    net: en.Sequential, side: Mapping[str, Any], x: Array, functions: int
-) -> Shown:
+def _outputs_of_functions(net: en.Sequential, side: Mapping[str, Any], functions: int) -> Shown:
     """The outputs of members, and of some draws of what draws."""
     row = METHODS[side["method"]]
     draws = -(-functions // side["ensemble_size"]) if row.stochastic else 1
-    outputs = [net.forward(x) for _ in range(draws)]
+    outputs = [net.forward(GRID[:, None]) for _ in range(draws)]
     return np.concatenate([one.reshape(-1, *one.shape[-2:]) for one in outputs])
 
 
@@ -309,62 +285,10 @@ def _interpolated(values: Float[Array, "*F B"], x: Float[Array, " N"]) -> Float[
     return np.apply_along_axis(lambda own: np.interp(x, GRID, own), -1, values)
 
 
-def _mean_and_doubt(one: Trained) -> tuple[Array, Array]:
-    """The mean probabilities, (B, k), and the mutual information as a share of log2 k, (B,)."""
-    logits = one.outputs - one.outputs.max(axis=-1, keepdims=True)
-    p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-    mean = p.mean(axis=0)
-    own = -(p * np.log2(np.maximum(p, 1e-300))).sum(axis=-1).mean(axis=0)
-    total = -(mean * np.log2(np.maximum(mean, 1e-300))).sum(axis=-1)
-    return mean, np.clip(total - own, 0, None) / np.log2(p.shape[-1])
-
-
-def _maps_figure(state: Mapping[str, Any], networks: list[Trained]) -> plot.Figure:
-    """For each network the probability of each class, and the members' doubt beside it."""
-    name = "dark" if look().dark else "light"
-    page = np.array(to_rgb(DARK[PAGE] if look().dark else PAGE))
-    classes = np.array([to_rgb(color) for color in trainer_scripts.CLASSES[name]])
-    doubt = np.array(to_rgb(DARK[DOUBT] if look().dark else DOUBT))
-    several = len(networks) > 1
-    with house_style():
-        figure, panels = plot.panels(
-            2 * len(networks), height=1.45 if look().narrow else PANEL, columns=(2, 2),
-            sharex=True, sharey=True, above=0.6 if several else 0.36,
-        )  # fmt: skip
-        for one, left, right in zip(networks, panels[::2], panels[1::2], strict=True):
-            mean, information = _mean_and_doubt(one)
-            soft = 0.55 * classes[: mean.shape[1]] + 0.45 * page
-            _draw_map(left, mean @ soft, state, name)
-            _draw_map(right, page + information[:, None] * (doubt - page), state, name)
-            left.set_title(f"{one.label}\n" * several + "mean probability", loc="left")
-            right.set_title("members' doubt", loc="left")
-        for axes in panels:
-            axes.set(xlim=(-REACH, REACH), ylim=(-REACH, REACH), aspect="equal")
-            axes.set(xticks=[-4, 0, 4], yticks=[-4, 0, 4])
-            axes.set_xlabel("input 1")
-        for axes in panels[::2]:
-            axes.set_ylabel("input 2")
-    return figure
-
-
-def _draw_map(axes: Axes, colors: Array, state: Mapping[str, Any], name: str) -> None:
-    picture = np.clip(colors, 0, 1).reshape(PIXELS, PIXELS, 3)
-    axes.imshow(picture, extent=(-REACH, REACH, -REACH, REACH), interpolation="bilinear")
-    points = trainer_state.array_of(state)
-    for label, mark in enumerate(MARKS):
-        x, y, _ = points[points[:, 2] == label].T
-        axes.plot(x, y, ls="", marker=mark, ms=3.5, color=trainer_scripts.CLASSES[name][label],
-                  markeredgecolor=INK, markeredgewidth=0.5)  # fmt: skip
-
-
 def _network_in_words(state: Mapping[str, Any], one: Trained) -> str:
     """What is seen of one network."""
     points = trainer_state.array_of(state)
     label = one.label[0].upper() + one.label[1:]
-    if state["task"] == "classification":
-        _, information = _mean_and_doubt(one)
-        bits = information * np.log2(one.outputs.shape[-1])
-        return f"{label}: the members' doubt is at most {bits.max():.2f} bits in the plane."
     _, between, std = _band(state, one)
     if len(one.outputs) == 1:
         return f"{label}: one curve, in a band of ± {2 * std.mean():.2f} on average."

@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-from matplotlib.colors import Colormap, to_hex
-
 from ensedu.methods import METHODS, Method
 from workshop import plot
 from workshop.page.digit import drawings, stored_networks
-from workshop.page.live import shared_numbers, toys, trainer_state
-from workshop.page.method_rows import method_row
+from workshop.page.live import toys, trainer_state
 from workshop.page.scripts import Bundle
 from workshop.plot import style
 
@@ -28,7 +24,7 @@ LIFT = {"light": 0.0, "dark": 0.65}
 def house() -> dict[str, Any]:
     """Return the labels and colors of the book, for the scripts."""
 
-    def look(dark: bool, heat: Colormap) -> dict[str, Any]:
+    def look(dark: bool) -> dict[str, Any]:
         own = style.DARK if dark else {}
         name = "dark" if dark else "light"
         colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
@@ -41,28 +37,33 @@ def house() -> dict[str, Any]:
             "differ": DIFFER[name],
             "edge": EDGE[name],
             "lift": LIFT[name],
-            "heat": [to_hex(heat(place)) for place in np.linspace(0, 1, 33)],
         }
 
     labels = {key: method.label for key, method in METHODS.items()}
     return {
         "labels": labels,
-        "light": look(False, style.HEAT),
-        "dark": look(True, style.DARK_HEAT),
+        "light": look(False),
+        "dark": look(True),
     }
 
 
 def network_row(row: Method) -> dict[str, Any]:
     """Return what the networks of a page know of a method.
 
-    Beside its row: how its members may start, which arrays are distributions, by their name
-    without ``_mean``, and the mean of their prior.
+    What it has and does, and its arrays: name, letters of their axes, and role; how its members may
+    start, which arrays are distributions, by their name without ``_mean``, and the mean of their
+    prior.
     """
     means = (array.name for array in row.arrays if array.name.endswith("_mean"))
-    return method_row(row) | {
+    flags = ("members", "modulated", "stochastic", "drops_units")
+    return {flag: getattr(row, flag) for flag in flags} | {
+        "arrays": [
+            {"name": array.name, "axes": array.shape.replace(" ", ""), "role": array.role}
+            for array in row.arrays
+        ],
         "starts": trainer_state.starts_of(row),
         "distributions": [name.removesuffix("_mean") for name in means],
-        "prior_loc": shared_numbers.prior_loc(row),
+        "prior_loc": trainer_state.prior_loc(row),
     }
 
 
@@ -70,21 +71,18 @@ def network_row(row: Method) -> dict[str, Any]:
 BUNDLE = Bundle(
     "ensedu",
     worker=(
-        "common/random", "live/arrays", "live/member_matrices", "live/network", "live/losses",
-        "live/adam", "live/toys", "live/forecast", "live/behind", "live/labels", "live/paint",
-        "live/cloud", "live/painter", "live/worker",
+        "common/random", "live/network", "live/toys", "live/forecast", "live/paint", "live/worker",
     ),
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
-        "TRAINING": shared_numbers.described(),
+        "TRAINING": trainer_state.training(),
         "HOUSE": house(),
         "TOY_SETS": toys.described(),
     },
     page=(
-        "common/fields", "live/pasted", "live/link", "live/runner", "live/story", "live/python",
-        "live/guides", "common/controls", "live/trainer", "live/editor", "live/stage",
-        "live/settings", "live/gauge", "live/app", "digit/bits", "digit/networks", "digit/words",
-        "digit/pad", "digit/answers", "digit/figure", "common/widget", "live/start",
+        "live/link", "live/trainer", "live/story", "common/controls", "live/editor", "live/stage",
+        "live/sharing", "live/settings", "live/guides", "digit/networks", "digit/answers",
+        "digit/pad", "digit/figure", "common/widget", "common/figures", "live/app",
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),

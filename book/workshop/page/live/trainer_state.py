@@ -1,7 +1,6 @@
 """The state of a trainer, checked: one dictionary in Python, in the browser, in a link."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,63 @@ from ensedu.methods import METHODS, Method
 from workshop.page import slider_checks
 from workshop.page.fields import Choice, Field, RealNumber, WholeNumber
 from workshop.page.live import toys
-from workshop.page.live.shared_numbers import CLASSES, FURTHEST, MOST_POINTS, START_STDS
 
 __all__ = [
-    "DEFAULTS", "FIELDS", "SIDE", "STARTS", "TASKS", "array_of", "as_text", "changed", "checked",
-    "checked_points", "described", "listed", "pointed", "rechecked", "shapes", "sides", "sizes",
-    "starts_of", "without_points",
+    "BATCH", "CLASSES", "CLOUD", "DEFAULTS", "FIELDS", "FUNCTIONS", "GRID", "MANY_FUNCTIONS",
+    "REACH", "REST", "SIDE", "STARTS", "START_STDS", "TASKS", "VIEW", "array_of", "as_text",
+    "changed", "checked", "checked_points", "described", "listed", "prior_loc", "shapes", "sides",
+    "sizes", "starts_of", "training",
 ]  # fmt: skip
+
+#: Points a step, at most.
+BATCH = 64
+#: The standard deviation of r and s around 1, by the name of the start.
+START_STDS = {"normal-0.1": 0.1, "normal-0.5": 0.5}
+#: Functions that are shown of a method that draws, at least.
+FUNCTIONS = 16
+#: As many make a band that is compared with another.
+MANY_FUNCTIONS = 64
+#: Steps after which a run that began by itself rests.
+REST = 3000
+#: How far from 0 a curve is seen along x and along y, and a map along both inputs.
+VIEW = {"x": 5, "y": 3}
+REACH = 4
+#: How far from 0 the means of distributions are seen, between which ends their standard deviations
+#: are, and which numbers stand beside the two axes.
+CLOUD: dict[str, Any] = {
+    "far": 1.6,
+    "stds": (0.004, 0.6),
+    "ticks": ((-1, 0, 1), (0.01, 0.03, 0.1, 0.3)),
+}
+#: Where curves are computed.
+GRID = np.linspace(-VIEW["x"], VIEW["x"], 97)
+#: What points may be: how many, how far from 0, and of how many classes.
+MOST_POINTS = 500
+FURTHEST = 100
+CLASSES = 3
+
+
+def prior_loc(row: Method) -> float:
+    """Return the mean of the prior: 1 for factors such as r and s, 0 for weights."""
+    return 1.0 if row.modulated else 0.0
+
+
+def training() -> dict[str, Any]:
+    """Return for the scripts how the trainer trains, and how much of it is shown."""
+    return {
+        "batch": BATCH,
+        "start_stds": START_STDS,
+        "functions": FUNCTIONS,
+        "many_functions": MANY_FUNCTIONS,
+        "rest": REST,
+        "view": VIEW,
+        "reach": REACH,
+        "cloud": CLOUD,
+        "grid_points": len(GRID),
+        "most_points": MOST_POINTS,
+        "furthest": FURTHEST,
+        "classes": CLASSES,
+    }
 
 
 def starts_of(row: Method) -> tuple[str, ...]:
@@ -147,60 +196,36 @@ def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
 
     Another preset, or its noise, draws new points. Another method has one start or one number of
     members less or more: what it does not have becomes its default, unless it was asked for.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For anything but a dict of options, for what one cannot be, and for what does not fit.
     """
     if not isinstance(given, Mapping):
         raise TypeError(f"options must be a dict of names to values, got {checks.given(given)}")
-    accepted = (*FIELDS, "other", "axes")
+    accepted = (*(name for name in FIELDS if name != "task"), "other")
     for name in given:
         if name not in accepted:
             raise ValueError(
                 f"options has the key {checks.shown(name)}, accepted are {', '.join(accepted)}"
             )
-    data = FIELDS["data"].checked("options['data']", given.get("data", state["data"]))
-    method = SIDE["method"].checked("options['method']", given.get("method", state["method"]))
+        if name != "other":
+            FIELDS[name].checked(f"options[{name!r}]", given[name])
     new = {**state, **given}
-    if data != state["data"] and data != "own":
+    data, method = new["data"], new["method"]
+    if drawn := data not in ("own", state["data"]):
         toy = toys.TOYS[data]
         new = {**state, "task": toy.task, "noise": toy.noise, "axes": None, **given}
-    if method != state["method"]:
-        if new["start"] == state["start"] and state["start"] not in STARTS[method]:
-            new["start"] = STARTS[method][0]
-        if new["ensemble_size"] == state["ensemble_size"] and "single" in (method, state["method"]):
-            new["ensemble_size"] = 1 if method == "single" else DEFAULTS["ensemble_size"]
-    new["noise"] = FIELDS["noise"].checked("options['noise']", new["noise"])
-    if data != "own" and (data != state["data"] or new["noise"] != state["noise"]):
-        seed = FIELDS["seed"].checked("options['seed']", new["seed"])
-        new["points"] = listed(toys.points(data, new["noise"], seed))
-    return rechecked(new)
-
-
-def rechecked(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a state, if each of its values can be, and they fit each other."""
-    named = {
-        name: field.checked(f"options[{name!r}]", state[name]) for name, field in FIELDS.items()
-    }
-    data, task = named["data"], named["task"]
-    if data != "own" and toys.TOYS[data].task != task:
-        raise ValueError(
-            f"options['task'] must be {toys.TOYS[data].task!r} for the data {data!r}, got {task!r}"
-        )
-    points = checked_points(state["points"])
-    if len(points) and points.shape[1] != _columns_of(task):
-        raise ValueError(
-            f"options['task'] must fit the points, which have {points.shape[1]} columns, "
-            f"got {task!r}"
-        )
-    _check_fit("options", named)
-    other = _checked_other(state["other"], named, "options['other']")
-    return named | {"other": other, "axes": _checked_axes(state["axes"]), "points": listed(points)}
-
-
-def pointed(state: Mapping[str, Any], points: np.ndarray) -> dict[str, Any]:
-    """Return a state with other points, as `checked_points` returns them."""
-    # The reader's own units are those of both columns, and of the task.
-    task = TASKS[points.shape[1] - 2] if len(points) else state["task"]
-    axes = state["axes"] if task == state["task"] else None
-    return {**state, "task": task, "data": "own", "axes": axes, "points": listed(points)}
+    usual = _with_usual_start({**new, "start": None, "ensemble_size": None})
+    if "start" not in given and new["start"] not in STARTS[method]:
+        new["start"] = usual["start"]
+    if "ensemble_size" not in given and "single" in {method, state["method"]} != {method}:
+        new["ensemble_size"] = usual["ensemble_size"]
+    _check_fit("options", new)
+    if drawn or (data != "own" and new["noise"] != state["noise"]):
+        new["points"] = listed(toys.points(data, new["noise"], new["seed"]))
+    return new | {"other": _checked_other(new["other"], new, "options['other']")}
 
 
 def array_of(state: Mapping[str, Any]) -> np.ndarray:
@@ -239,11 +264,6 @@ def shapes(state: Mapping[str, Any]) -> list[dict[str, tuple[int, ...]]]:
                 arrays[f"{i}.{array.name}"] = tuple(letters[key] for key in array.shape.split())
         found.append(arrays)
     return found
-
-
-def without_points(state: Mapping[str, Any]) -> MappingProxyType[str, Any]:
-    """Return what a reader knows as the options, read-only."""
-    return MappingProxyType({name: state[name] for name in state if name != "points"})
 
 
 def as_text(state: Mapping[str, Any]) -> str:
@@ -303,24 +323,3 @@ def _checked_other(
     found = {key: field.checked(f"{name}[{key!r}]", values[key]) for key, field in SIDE.items()}
     _check_fit(name, found)
     return found
-
-
-def _checked_axes(given: Any) -> list[dict[str, Any]] | None:
-    """Check what the reader's own columns are called, and their units."""
-    if given is None:
-        return None
-    try:
-        first, second = (
-            {
-                "name": checks.text("name", axis["name"]),
-                "middle": checks.real("middle", axis["middle"]),
-                "unit": checks.real("unit", axis["unit"], low=0.0),
-            }
-            for axis in given
-        )
-    except (TypeError, ValueError, KeyError, IndexError):
-        raise ValueError(
-            "options['axes'] must be None or a pair of dicts with a name, a middle and a unit "
-            f"above 0, got {checks.given(given)}"
-        ) from None
-    return [first, second]

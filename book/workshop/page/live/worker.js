@@ -1,8 +1,7 @@
 // What runs in the Worker: one or two networks that train on the same data, in step, and their pictures.
-import { Adam, step } from "./adam.js";
-import { Network } from "./network.js";
-import { Painter } from "./painter.js";
 import { Random } from "../common/random.js";
+import { Adam, Network, step } from "./network.js";
+import { Painter } from "./paint.js";
 
 const SLICE = 8; // milliseconds of training between two looks at the messages
 const MAP = 12; // milliseconds for a map while training goes on
@@ -159,7 +158,7 @@ const combine = (outputs, B, k, from, pixels, found) => {
   }
 };
 
-// Answer the messages of a page: "start", "set", "go", "pause", "hang", "scene", "frame", "weights", "put".
+// Answer the messages of a page: "start", "set", "go", "pause", "hang", "scene", "frame" and "weights".
 export const serve = (scope) => {
   const painter = new Painter();
   let training = null;
@@ -234,7 +233,7 @@ export const serve = (scope) => {
     scene({ scene }) {
       painter.set(scene);
     },
-    frame({ grid, reach, classes, finest, layer, distributions }) {
+    frame({ grid, reach, classes, finest, distributions }) {
       const { head } = training.options;
       const began = performance.now();
       const affordable = Math.sqrt(MAP / (pixelTime * training.sides.length));
@@ -244,7 +243,6 @@ export const serve = (scope) => {
         found: side.found,
         total: side.net.total,
         moments: distributions ? side.net.moments() : null,
-        matrices: layer === null ? null : new Float32Array(side.net.made(layer, side.shown[0]).W),
       }));
       if (!grid) pixelTime = (performance.now() - began) / (sides.length * size * size);
       const one = painter.show(sides);
@@ -254,11 +252,6 @@ export const serve = (scope) => {
     weights() {
       const sides = training.sides.map((side) => training.weights(side));
       scope.postMessage({ kind: "weights", turn, steps: training.steps, sides });
-    },
-    put({ sides }) {
-      sides.forEach((arrays, i) => {
-        for (const [l, name, array] of training.sides[i].net.arrays()) array.set(arrays[`${l}.${name}`]);
-      });
     },
   };
 

@@ -118,7 +118,7 @@ def cauchy(mean: float) -> float:
 
 def entries() -> int:
     """Return how many entries r and s of the first figure have."""
-    shapes = trainer_state.shapes({**CURVE.options, "points": CURVE.points.tolist()})[0]
+    shapes = trainer_state.shapes(CURVE.state)[0]
     return sum(math.prod(shape) for name, shape in shapes.items() if "_mean" in name)
 
 
@@ -155,7 +155,7 @@ def dearer(*than: str) -> bool:
 
 # fmt: off
 says("each of the 808 entries", entries)
-says(r"standard deviation \sigma of 0.01", lambda: CURVE.options["initial_std"])
+says(r"standard deviation \sigma of 0.01", lambda: CURVE.state["initial_std"])
 nll("on our digits it is 0.080", "normal")
 nll("one weight sample has 0.105", "normal", "draw_nll")
 unclear("did to the NLL is unclear", "per_example", "normal")

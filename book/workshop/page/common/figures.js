@@ -1,0 +1,56 @@
+// What figures with controls share, whichever script moves them: their controls, and the links in the
+// text and the addresses that set them.
+
+// A number as a reader sees it; the address keeps what Python writes.
+export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
+
+// A slider, buttons or a list, as positions among their values.
+export const controlOf = (element, values) => {
+  const [range, list] = ["input[type=range]", "select"].map((kind) => element.querySelector(kind));
+  const radios = [...element.querySelectorAll("input[type=radio]")];
+  const say = () => range && (range.ariaValueText = element.querySelector("output").value = asRead(values[range.value]));
+  return {
+    element, values, range, say,
+    name: element.dataset.name,
+    words: element.querySelector("span").textContent,
+    get position() {
+      if (list) return list.selectedIndex;
+      return range ? Number(range.value) : radios.findIndex((radio) => radio.checked);
+    },
+    set position(position) {
+      if (list) list.selectedIndex = position;
+      else if (range) range.value = position;
+      else radios[position].checked = true;
+      say();
+    },
+    get value() {
+      return values[this.position];
+    },
+  };
+};
+
+// Those of all scripts of a page, by name: { root, set(query, { text, arrives }), moved }, and maybe
+// what explore.js asks for a small copy: frame, copy, left. `own` are those of this script.
+export const explorers = (globalThis.enseduExplorers ??= new Map());
+const own = new Set();
+export const enroll = (name, explorer) => {
+  explorers.set(name, explorer);
+  own.add(explorer);
+};
+export const figureOf = ({ root }) => root.closest("figure") ?? root;
+
+// The figure that the end of an address names, set as it says: #fig-counts:width=50.
+const setNamed = (hash, arrives, known) => {
+  const [name, text] = hash.slice(1).split(/:(.*)/s);
+  const explorer = explorers.get(name);
+  if (text === undefined || !known(explorer)) return null;
+  explorer.set(new URLSearchParams(text), { text, arrives });
+  explorer.moved();
+  return explorer;
+};
+export const followLink = (hash) => setNamed(hash, false, Boolean);
+// With what a page is opened for, once it is there.
+export const arrive = () => {
+  const explorer = setNamed(location.hash, true, (one) => own.has(one));
+  if (explorer) figureOf(explorer).scrollIntoView({ block: "start" });
+};
