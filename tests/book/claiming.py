@@ -2,15 +2,15 @@
 
 A module in `tests/book/claims` makes the claims of one chapter, a line each::
 
-    CLAIMS = Claims("learning/example", unclaimed={"published as 4.2": "a published figure"})
+    CLAIMS = Claims("learning/example", unclaimed={"a published figure": ["published as 4.2"]})
     says = CLAIMS.says
 
-    says("1.70 times as deep", lambda: depth("B") / depth("A"), pond("B", times=2))
+    says("1.70 times as deep", lambda: depth("B") / depth("A"))
     says("the shore is flat", lambda: slope() < 0.01)
 
-A claim computes the numbers that its words show, in their order, or whether the words are true;
-each change of a table that follows must make it fail. Here stands how a page is read, and how a
-table is changed; `test_claims.py` runs all claims.
+A claim computes the numbers that its words show, in their order, or whether the words are true; if
+it reads tables, it must notice when what it reads there is altered. Here stands how a page is read,
+and how a table is altered; `test_claims.py` runs all claims.
 """
 
 import functools
@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 from unittest import mock
+from zlib import crc32
 
 import numpy as np
 
@@ -37,114 +38,88 @@ HIDDEN = {ord(str(i)): chr(0xE000 + i) for i in range(10)}
 SHOWN = {ord(hidden): chr(digit) for digit, hidden in HIDDEN.items()}
 
 
-@dataclass(frozen=True)
-class Change:
-    """A change of a table that a claim must notice: the table, the way to its value, and to what.
+def every(table: str, *way: str | int | Mapping[str, Any]) -> list[Any]:
+    """Return all that a table holds at the end of a way.
 
     A step of the way is a key, an index, or a mapping, which stands for all rows that have these
-    values. The value becomes another one, or each number in it is multiplied.
+    values.
     """
-
-    table: str
-    way: tuple[str | int | Mapping[str, Any], ...]
-    times: float | None
-    to: Any
-
-    def __init__(
-        self, table: str, *way: str | int | Mapping[str, Any], times: float | None = None, to=None
-    ):
-        if (times is None) == (to is None) or not way or isinstance(way[-1], Mapping):
-            raise ValueError(
-                "a change needs a way that ends with a key or an index, and times or to"
-            )
-        for name, value in (("table", table), ("way", way), ("times", times), ("to", to)):
-            object.__setattr__(self, name, value)
-
-    def __str__(self) -> str:
-        became = f"times {self.times}" if self.to is None else f"to {self.to!r}"
-        return f"{self.table}: {' > '.join(map(str, self.way))} {became}"
-
-    def places(self, table: dict[str, Any]) -> list[Any]:
-        """Return all that holds a value to change."""
-        places: list[Any] = [table]
-        for step in self.way[:-1]:
-            places = [found for place in places for found in follow(place, step)]
-        assert places, f"{self}: no row has these values"
-        return places
-
-    def before(self) -> Any:
-        """Return the value to change, as the table has it, or the mean of several."""
-        found = [place[self.way[-1]] for place in self.places(measured.load(self.table))]
-        return found[0] if len(found) == 1 else np.mean(found, axis=0)
-
-    def apply(self, table: dict[str, Any]) -> None:
-        """Change a table, which must be another one then."""
-        last = self.way[-1]
-        for place in self.places(table):
-            new = multiplied(place[last], self.times) if self.to is None else self.to
-            assert new != place[last], f"{self}: changes nothing"
-            place[last] = new
+    found: list[Any] = [measured.load(table)]
+    for step in way:
+        if isinstance(step, Mapping):
+            rows = [row for rows in found for row in rows]
+            found = [row for row in rows if all(row.get(k) == v for k, v in step.items())]
+        else:
+            found = [one[step] for one in found]
+    assert found, f"{table} has no row with {way}"
+    return found
 
 
-def follow(place: Any, step: str | int | Mapping[str, Any]) -> list[Any]:
-    """Return where a step leads: one place, or all rows that have these values."""
-    if not isinstance(step, Mapping):
-        return [place[step]]
-    return [row for row in place if all(row.get(key) == value for key, value in step.items())]
+def entry(table: str, *way: str | int | Mapping[str, Any]) -> Any:
+    """Return what a table holds at the end of a way, or the mean of several."""
+    found = every(table, *way)
+    return found[0] if len(found) == 1 else np.mean(found, axis=0)
 
 
-def multiplied(value: Any, factor: float) -> Any:
-    """Return a number, or numbers in lists, times a factor."""
-    if isinstance(value, list):
-        return [multiplied(one, factor) for one in value]
-    return value * factor
+def reader(table: str, *way: str, by: str, **fixed: Any) -> Callable[..., Any]:
+    """Return what reads an entry by values of some keys, in this order, and the rest of its way."""
+    keys = by.split()
+
+    def read(*asked: Any) -> Any:
+        row = dict(zip(keys, asked, strict=False)) | fixed
+        return entry(table, *way, row, *asked[len(keys) :])
+
+    return read
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A few words of a page, what computes their numbers or truth, and what would break it."""
+    """A few words of a page, or several for the same reason, and what computes what they say."""
 
-    fragment: str
+    fragments: tuple[str, ...]
     value: Callable[[], Any]
-    changes: tuple[Change, ...]
+    whatever: str = ""
 
-    def holds(self) -> None:
-        """Assert that the words are true, or show what is computed."""
-        found, said = self.value(), self.fragment
+    def otherwise(self) -> str:
+        """Return what is computed, if it is not what the words say."""
+        found = self.value()
         if isinstance(found, bool | np.bool_):
-            assert found, f"{said!r} is not so"
-        else:
-            values = np.atleast_1d(np.asarray(found, float)).tolist()
-            assert shows(numbers(said), values), f"{said!r} says something else than {values}"
+            return "" if found else f"{self.fragments} is not so"
+        values = np.atleast_1d(np.asarray(found, float)).tolist()
+        wrong = [said for said in self.fragments if not shows(numbers(said), values)]
+        return f"{wrong} says something else than {values}" if wrong else ""
 
 
 @dataclass
 class Claims:
     """The claims of a chapter, such as ``"learning/shootout"``.
 
-    `unclaimed` are fragments of sentences that need no claim, each with the reason.
+    `unclaimed` are fragments of sentences that need no claim, by the reason.
     """
 
     chapter: str
-    unclaimed: Mapping[str, str] = field(default_factory=dict)
+    unclaimed: Mapping[str, list[str]] = field(default_factory=dict)
     all: list[Claim] = field(default_factory=list)
 
-    def says(self, said: str | Sequence[str], value: Callable[[], Any], *changes: Change) -> None:
+    def says(self, said: str | Sequence[str], value: Callable[[], Any], whatever: str = "") -> None:
         """Claim that the page says this, in one place or in several, for the same reason.
 
         `value` returns the numbers in the words, in their order (of a percentage the share; numbers
-        that are spelled out can be left out), or True. Each of the changes alone makes it fail.
+        that are spelled out can be left out), or True. `whatever` is why it holds whatever stands
+        in the tables that it reads.
         """
-        first, *others = [said] if isinstance(said, str) else said
-        self.all += [Claim(first, value, changes), *(Claim(one, value, ()) for one in others)]
+        self.all.append(Claim((said,) if isinstance(said, str) else (*said,), value, whatever))
 
     def reads(
-        self, said: str, *way: str | int | Mapping[str, Any],
-        of: Callable[[Any], Any] = lambda found: found, times: float = 2, to: Any = None,
+        self, said: str | Sequence[str], *way: str | int | Mapping[str, Any],
+        of: Callable[[Any], Any] = lambda found: found,
     ) -> None:  # fmt: skip
-        """Claim what a table holds at the end of a way, or `of` that; a change must be noticed."""
-        change = Change(*way, times=times if to is None else None, to=to)
-        self.says(said, lambda: of(change.before()), change)
+        """Claim what a table holds at the end of a way, or `of` that."""
+        self.says(said, lambda: of(entry(*way)))
+
+    def places(self, page: list["Sentence"]) -> set["Sentence"]:
+        """Return the sentences that are claimed."""
+        return {place(fragment, page) for claim in self.all for fragment in claim.fragments}
 
 
 @dataclass(frozen=True)
@@ -257,8 +232,9 @@ ITEM = re.compile(r"(\d+\.|[-*+])\s+")
 def sentences(cells: Iterable[Mapping[str, Any]]) -> list[Sentence]:
     """Return the sentences of a notebook's cells of text, in their order.
 
-    Headings, the goals of the opening box, and all from the exercises on need no claim. Code,
-    displayed formulas, citations and names of targets are left out.
+    Headings, the goals of the opening box, questions, what is stated and proved in a proposition's
+    box, and all from the exercises on need no claim. Code, displayed formulas, citations and names
+    of targets are left out.
     """
     found, exercises = [], False
     for cell in cells:
@@ -267,7 +243,7 @@ def sentences(cells: Iterable[Mapping[str, Any]]) -> list[Sentence]:
         for block, free in blocks(cell["source"].splitlines()):
             exercises |= block.strip() == "## Exercises"
             for sentence in END.split(cleaned(block)):
-                due = DUE.search(sentence) and not (free or exercises)
+                due = DUE.search(sentence) and not (free or exercises or sentence.endswith("?"))
                 if text := sentence.translate(SHOWN).strip():
                     found.append(Sentence(text, bool(due)))
     return found
@@ -281,7 +257,8 @@ def blocks(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
 
     def told() -> Iterator[tuple[str, bool]]:
         if paragraph:
-            yield " ".join(paragraph), goal
+            proved = any(kind.startswith("prf:") for _, kind in opened)
+            yield " ".join(paragraph), goal or proved
             paragraph.clear()
 
     for line in map(str.strip, lines):
@@ -353,45 +330,189 @@ def likeness(fragment: str, sentence: str) -> float:
 
 def unsaid(claims: Claims, page: list[Sentence]) -> list[str]:
     """Return the sentences that must be claimed, and are neither claimed nor listed."""
-    said = {place(claim.fragment, page) for claim in claims.all}
-    said |= {place(fragment, page) for fragment in claims.unclaimed}
+    said = claims.places(page)
+    said |= {place(fragment, page) for why in claims.unclaimed.values() for fragment in why}
     return [sentence.text for sentence in page if sentence.due and sentence not in said]
 
 
 def needless(claims: Claims, page: list[Sentence]) -> list[str]:
     """Return what is listed as unclaimed without a reason, or need not be listed."""
-    said = {place(claim.fragment, page) for claim in claims.all}
+    said = claims.places(page)
     return [
         fragment
-        for fragment, why in claims.unclaimed.items()
+        for why, fragments in claims.unclaimed.items()
+        for fragment in fragments
         if not why or not (one := place(fragment, page)).due or one in said
     ]
 
 
-@contextmanager
-def changed(change: Change) -> Iterator[None]:
-    """Let `measured` read the tables as they are after a change."""
-    assert change.table in measured.names(), f"{change}: there is no such table"
-    table = measured.load(change.table)
-    change.apply(table)
-    text, read = json.dumps(table), measured._text
-    try:
-        with mock.patch.object(
-            measured, "_text", lambda name: text if name == change.table else read(name)
-        ):
-            forget(change.table)
-            yield
-    finally:
-        forget(change.table)
+class Row(dict):
+    """A mapping of a table that remembers which of its keys were read."""
+
+    def __init__(self, found: Mapping[str, Any]):
+        super().__init__(found)
+        self.read: set[str] = set()
+
+    def __getitem__(self, key: str) -> Any:
+        self.read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self[key] if key in self else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*super().__iter__()])  # a copy asks for each key, too
+
+    def items(self):
+        self.read.update(self)
+        return super().items()
+
+    def values(self):
+        self.read.update(self)
+        return super().values()
 
 
+def cells(value: Any, column: str = "", words: str = "") -> Iterator[tuple[str, Row, str, str]]:
+    """Yield all that a table says: its column, where it stands, and the words of its row."""
+    if isinstance(value, list):
+        for one in value:
+            yield from cells(one, column, words)
+    elif isinstance(value, Row):
+        inside = {key: dict.get(value, key) for key in value}
+        words += "".join(one for one in inside.values() if isinstance(one, str))
+        for key, one in inside.items():
+            if not isinstance(one, Row):
+                yield f"{column}/{key}", value, key, words
+            if holds_rows(one):
+                yield from cells(one, f"{column}/{key}", words)
+
+
+def holds_rows(value: Any) -> bool:
+    return any(map(holds_rows, value)) if isinstance(value, list) else isinstance(value, Row)
+
+
+def altered(value: Any, kind: str, place: str, how: int) -> Any:
+    """Return something else, by chance, one for a kind or for a place.
+
+    A number is more or less by tens, or (`how` 1) times a factor, or (2) one below 0. A list may
+    end earlier, and one of rows always does.
+    """
+    if holds_rows(value):
+        return value[:-1]
+    chance = crc32((kind or place).encode())
+    if isinstance(value, list):
+        found = [altered(one, kind, f"{place} {i}", how) for i, one in enumerate(value)]
+        return found[: len(found) - (chance % 3 == 0)]
+    if isinstance(value, bool | str):
+        others = [one for one in (True, False, *VERDICTS) if one != value]
+        return others[chance % len(others)]
+    if how == 0:
+        return (value or 0) + (-20, -10, 10, 20)[chance % 4]
+    return (value or 1) * (0.1, 0.5, 2, 10)[chance % 4] * (3 - 2 * how)
+
+
+VERDICTS, ALTERATIONS = ("", "better", "worse"), 18
 #: The modules that read tables of these names alone, and keep for long what they take long to find.
 CONTEST, ITS_TABLES = "workshop.experiments.contest", "contest/"
 
 
+def family(table: str) -> str:
+    """Return a table's name, or what those of the contest have in common."""
+    return ITS_TABLES if table.startswith(ITS_TABLES) else table
+
+
+class TableRead(Exception):
+    """A claim has asked for a table, where there is none."""
+
+
+def by_table(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    """Return claims by the table that they read first, or "" for none."""
+
+    def refuse(name: str) -> None:
+        raise TableRead(family(name))
+
+    found: dict[str, list[Claim]] = {}
+    with tables_from(refuse, ITS_TABLES):
+        for claim in claims:
+            table = ""
+            try:
+                claim.value()
+            except TableRead as first:
+                table = str(first)
+            found.setdefault(table, []).append(claim)
+    return found
+
+
+def deaf(claims: list[Claim], table: str) -> list[Claim]:
+    """Return the claims that stay true whatever is altered of what they read in a table.
+
+    A column is altered at a time: its numbers each, by the words of their rows, or a quarter. Of
+    several tables one is then missing.
+    """
+    load, tables = measured.load, dict[str, Any]()
+
+    def kept(name: str) -> Any:
+        if family(name) != table:
+            return load(name)
+        if name not in tables:
+            tables[name] = json.loads(json.dumps(load(name)), object_hook=Row)
+        return tables[name]
+
+    with tables_from(kept, table):
+        assert not (wrong := [said for claim in claims if (said := claim.otherwise())]), wrong
+    columns: dict[str, list[tuple[Row, str, str, Any]]] = {}
+    for column, row, key, words in cells([*tables.values()]):
+        if key in row.read:
+            columns.setdefault(column, []).append((row, key, words, dict.get(row, key)))
+    # What was measured first, for it matters most.
+    measured_first = sorted(columns.values(), key=lambda own: not is_float(own[0][3]))
+    fewer = [name for name in measured.names() if name != max(tables)]
+    claims = [claim for claim in claims if not claim.whatever]
+    for seed in range(ALTERATIONS):
+        for column in measured_first:
+            for i, (row, key, words, value) in enumerate(column):
+                kind = ("", f"{seed} {words}", f"{seed} {4 * i // len(column)}")[seed % 3]
+                row[key] = altered(value, kind, f"{seed} {i}", seed // 3 % 3)
+            with tables_from(kept, table):
+                claims = [claim for claim in claims if not notices(claim)]
+            for row, key, _, value in column:
+                row[key] = value
+            if not claims:
+                return []
+        with mock.patch.object(measured, "names", lambda: fewer), tables_from(kept, table):
+            claims = [claim for claim in claims if not notices(claim)]
+    return claims
+
+
+def is_float(value: Any) -> bool:
+    return is_float(value[0]) if isinstance(value, list) and value else isinstance(value, float)
+
+
+def notices(claim: Claim) -> bool:
+    """Say whether a claim computes something else than it says; an error is no answer."""
+    try:
+        return bool(claim.otherwise())
+    except Exception:
+        return False
+
+
+@contextmanager
+def tables_from(load: Callable[[str], Any], table: str) -> Iterator[None]:
+    """Let all who read this table, or others, get them from here."""
+    try:
+        with mock.patch.object(measured, "load", load):
+            forget(table)
+            yield
+    finally:
+        forget(table)
+
+
 def forget(table: str) -> None:
-    """Empty the caches of all modules that read measurements, and may have read this table."""
-    ours = tuple(name for name in sys.modules if name.startswith(("workshop.", "tests.book.")))
+    """Empty the caches of the book's modules that read measurements, and may have read this table.
+
+    What claims keep, they find without a table: else they would be deaf.
+    """
+    ours = tuple(name for name in sys.modules if name.startswith("workshop."))
     for name, cache in caches(ours):
         if table.startswith(ITS_TABLES) or not name.startswith(CONTEST):
             cache.cache_clear()
@@ -403,6 +524,6 @@ def caches(modules: tuple[str, ...]) -> list[tuple[str, Any]]:
     found = []
     for name in modules:
         kept = [*vars(sys.modules[name]).values()]
-        if any(one is measured or one is measured.load for one in kept):
+        if any(one is measured for one in kept):
             found += [(name, one) for one in kept if hasattr(one, "cache_clear")]
     return found

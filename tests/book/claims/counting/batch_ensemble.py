@@ -6,17 +6,13 @@ from ensedu import costs, counting
 from ensedu import numpy as en
 from tests.book.claiming import Claims
 
-CLAIMS = Claims(
-    "counting/batch-ensemble",
-    unclaimed={
-        "every weight that is not 0": "no measured number",
-        "A weight matrix has 50 rows and": "the box's question",
-        "can you change with these 100": "the box's question",
-        "A matrix has rank 1 if all": "what rank 1 is",
-        "each entry is 1 or -1 with": "what random signs are",
-        "the last layer of 1-50-50-1 are like": "a name",
-    },
-)
+CLAIMS = Claims("counting/batch-ensemble", unclaimed={
+    "no measured number": ["every weight that is not 0"],
+    "the box's question": ["A weight matrix has 50 rows and"],
+    "what rank 1 is": ["A matrix has rank 1 if all"],
+    "what random signs are": ["each entry is 1 or -1 with"],
+    "a name": ["the last layer of 1-50-50-1 are like"],
+})  # fmt: skip
 says = CLAIMS.says
 BATCH, DEEP = METHODS = "batch_ensemble", "deep_ensemble"
 x, r, s = np.array([1.0, 2]), np.array([2.0, -1]), np.array([1, 0.5, 1])
@@ -42,25 +38,22 @@ def faded() -> bool:
     return np.array_equal(own.weight_matrices(), before / 4)
 
 
-def differ(h: int, at: int | None = None) -> int:
-    """Return what a BatchEnsemble 1-h-h-1 of four stores more than a deep ensemble, in a layer."""
-    counts = [counting.mlp([1, h, h, 1], method, 4) for method in METHODS]
-    batch, deep = (own if at is None else own.layers[at] for own in counts)
-    return batch.total - deep.total
+def differ(h: int, *at: int) -> int:
+    """Return what a BatchEnsemble 1-h-h-1 of four stores more than a deep ensemble, in layers."""
+    layers = (counting.mlp([1, h, h, 1], method, 4).layers for method in METHODS)
+    return np.subtract(*(sum(own[i].total for i in at or range(3)) for own in layers))
 
 
-def smaller_by_the_rule() -> bool:
-    """Say whether exactly the layers of the proposition are smaller."""
-    return all(
-        (counting.layer(m, n, BATCH, M).total < counting.layer(m, n, DEEP, M).total)
-        == (M * (m + n) < (M - 1) * m * n)
-        for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)
-    )  # fmt: skip
+def smaller(m: int, n: int, M: int) -> bool:
+    return np.less(*(counting.layer(m, n, method, M).total for method in METHODS))
 
 
 NEAR = np.divide(*layer(500, 500, init_std=0.1)[1::-1])
 W, V, FAST = layer(50, 50)
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
+
+
+# fmt: off
 says("You can change all 2,500, except for zeros", lambda: (V != W).sum())
 says("price of storing 100 numbers in place of", lambda: sum(own.size for own in FAST))
 says("numbers in place of 2,500", lambda: W.size)
@@ -68,37 +61,35 @@ says("x = (1, 2) becomes (2, -2), then", lambda: (x * r).tolist() == [2, -2])
 says("then (-4, -4, 2), then (-4, -2, 2)", lambda: [*(x * r) @ SMALL, *((x * r) @ SMALL) * s])
 says("W by 2 and by -1, and its", lambda: r)
 says("(2, -1, 4) and (-3, -\\frac12, -1)",
-     lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))  # fmt: skip
+     lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))
 says("so W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
-says("multiply rows and columns by numbers other than", lambda: all(
-    rank(own) == rank(shared) == 8 for shared, own, _ in (layer(9, 8, k) for k in range(50))
-))  # fmt: skip
+says("multiply rows and columns by numbers other than",
+     lambda: all(rank(own) == rank(shared) == 8
+         for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("You get (2, 1, 2) in the first",
-     lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))  # fmt: skip
+     lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
 says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
 says("standard deviation of 0.14 around 1, so", lambda: (NEAR.std(), NEAR.mean()))
 says("weights start some 14% away from the shared", lambda: NEAR.std())
 says("halved, only a quarter of W_i is left", faded)
-says("exactly as many as the products of a", lambda: len({
-    costs.layer(50, 50, method, 4, batch_size=32).product_flops for method in METHODS
-}) == 1)  # fmt: skip
+says("exactly as many as the products of a",
+     lambda: len({costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in METHODS})
+         == 1)
 says("member costs 150 parameters, where a deep ensemble",
-     lambda: counting.one_more_member(50, 50, BATCH).total)  # fmt: skip
-says("where a deep ensemble pays 2,550",
-     lambda: counting.one_more_member(50, 50, DEEP).total)  # fmt: skip
-says("It is smaller than a deep ensemble's if", smaller_by_the_rule)
-says("More members do not help, because 1 -", lambda: all(
-    counting.layer(1, 50, BATCH, M).total > counting.layer(1, 50, DEEP, M).total
-    for M in range(1, 1000)
-))  # fmt: skip
+     lambda: counting.one_more_member(50, 50, BATCH).total)
+says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
+says("It is smaller than a deep ensemble's if",
+     lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
+         for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))
+says("More members do not help, because 1 -",
+     lambda: not any(smaller(1, 50, M) for M in range(1, 1000)))
 says("each of them has 54 parameters more than", lambda: {differ(50, 0), differ(50, 2)} == {54})
 says("between them has 7,100 fewer, so the", lambda: -differ(50, 1))
 says("3,812 parameters, and the deep ensemble 10,804",
-     lambda: [counting.mlp([1, 50, 50, 1], method, 4).total for method in METHODS])  # fmt: skip
-says("from width 5 on is the whole",
-     lambda: next(h for h in range(1, 99) if differ(h) < 0))  # fmt: skip
+     lambda: [counting.mlp([1, 50, 50, 1], method, 4).total for method in METHODS])
+says("from width 5 on is the whole", lambda: next(h for h in range(1, 99) if differ(h) < 0))
 says("= 79{,}400 weights", lambda: FIVE.shared)
 says("which makes 1{,}104, and this is", lambda: SIX.total - FIVE.total)
 says("= 84{,}920", lambda: FIVE.total)

@@ -8,17 +8,11 @@ from ensedu import counting
 from ensedu import numpy as en
 from tests.book.claiming import Claims
 
-CLAIMS = Claims(
-    "counting/deep-ensemble",
-    unclaimed={
-        "and two members predict 19 and 23": "the example",
-        "units the weights 1 and -1": "the example",
-        "in the other order, -1 and 1": "the example",
-        "four members of 1-50-50-1 learn a sine from": "the example",
-        "where 1 is the squared error of": "the scale of the example",
-        "Unit 7 of one member has as": "an example of a name",
-    },
-)
+CLAIMS = Claims("counting/deep-ensemble", unclaimed={
+    "an example": ["and two members predict 19 and 23", "units the weights 1 and -1",
+        "in the other order, -1 and 1", "four members of 1-50-50-1 learn a sine from",
+        "where 1 is the squared error of", "Unit 7 of one member has as"],
+})  # fmt: skip
 says = CLAIMS.says
 TRUTH, TWO = 20.0, np.array([19.0, 23.0])
 MEAN = TWO.mean()
@@ -61,6 +55,7 @@ def learned() -> tuple[float, float, float]:
 
 
 CURVE, DIGITS = [1, 50, 50, 1], [784, 100, 10]
+# fmt: off
 says("store 4 · 2,701 = 10,804 parameters, and", lambda: (4, total(CURVE, 1), total(CURVE, 4)))
 says("a fifth one costs 2,701 more", lambda: total(CURVE, 5) - total(CURVE, 4))
 says("errors are 1 and 9, so a member's", lambda: (TWO - TRUTH) ** 2)
@@ -71,7 +66,7 @@ says("from 5 to 1, is exactly the square", lambda: 5 - 1 == 2**2 == (TWO - MEAN)
 says("average is never worse than a member is", decomposed)
 says("Their predictions agree everywhere", lambda: np.array_equal(*predicted(FIRST, LAST)))
 says("and this network answers 0 to everything",
-     lambda: np.abs(predicted(FIRST.mean(axis=0), LAST.mean(axis=0))).max())  # fmt: skip
+     lambda: np.abs(predicted(FIRST.mean(axis=0), LAST.mean(axis=0))).max())
 says("weights are 0 and 0, and this network", lambda: FIRST.mean(axis=0)[0])
 says("Each of the four has learned the curve", lambda: learned()[0] < 0.01)
 says("averaged weights are about as wrong as if", lambda: 0.8 < learned()[2] < 1.25)

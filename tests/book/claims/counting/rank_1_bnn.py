@@ -10,14 +10,11 @@ from ensedu import numpy as en
 from ensedu.torch import models
 from tests.book.claiming import Claims
 
-CLAIMS = Claims(
-    "counting/rank-1-bnn",
-    unclaimed={
-        "random matrix with 50 rows and 50": "the box's question",
-        "r by some c > 0, say 2": "an example",
-        "what the guess of rank 1 loses": "a name",
-    },
-)
+CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
+    "the box's question": ["random matrix with 50 rows and 50"],
+    "an example": ["r by some c > 0, say 2"],
+    "a name": ["what the guess of rank 1 loses"],
+})  # fmt: skip
 says = CLAIMS.says
 W = np.array([[1.0, -1, 2], [3, 1, 1]])
 R, S = np.array([1.5, 0.5]), np.array([1, 1, 1.5])
@@ -25,17 +22,14 @@ SAMPLE = W * np.outer(R, S)
 
 
 def rank1(m: int, n: int, members: int = 1, seed: int = 0, **options) -> en.Rank1Linear:
-    """Return a layer from this seed."""
     return en.Rank1Linear(m, n, members, rng=np.random.default_rng(seed), **options)
 
 
 def drawn(layer, x: tuple[int, ...]) -> int:
-    """Return how many random numbers a pass takes."""
     return sum(noise.size for noise in layer.noise(np.random.default_rng(0), x).values())
 
 
 def added(m: int, n: int, method: str = "rank1") -> int:
-    """Return what one more member of a layer costs."""
     return counting.one_more_member(m, n, method).total
 
 
@@ -87,41 +81,36 @@ def scaled() -> bool:
 
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
 COUNT = counting.rank1(784, 100, ensemble_size=5)
+# fmt: off
 says("With 2,500 of them every weight can vary", lambda: FIELD.params["weight_mean"].size)
 says(["But 100 will do, one for each", "a member draws 100, and a mean-field"],
-     lambda: drawn(rank1(50, 50), (1, 128, 50)) == 100)  # fmt: skip
-says("100 random numbers move 2,500 weights",
-     lambda: (drawn(rank1(50, 50), (1, 128, 50)), 50 * 50))  # fmt: skip
+     lambda: drawn(rank1(50, 50), (1, 128, 50)) == 100)
+says("100 random numbers move 2,500 weights", lambda: (drawn(rank1(50, 50), (1, 128, 50)), 50 * 50))
 says("gives r = (1.5, 0.5) and s",
-     lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))  # fmt: skip
+     lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("all three weights of the first row moved",
-     lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))  # fmt: skip
+     lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))
 says("both weights of the third column are half",
-     lambda: np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]))  # fmt: skip
+     lambda: np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]))
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
 says("Every product r_a s_j stays as it was", scaled)
 says("costs 250 parameters, where a BatchEnsemble pays 150",
-     lambda: (added(50, 50), added(50, 50, "batch_ensemble")))  # fmt: skip
+     lambda: (added(50, 50), added(50, 50, "batch_ensemble")))
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
-says(
-    "from width 6 on, in place of 3",
-    lambda: [
-        counting.break_even_width([None, None], own, 4) for own in ("rank1", "batch_ensemble")
-    ],
-)
-says("4,620 parameters, fewer than the 5,402 of", lambda: (
-    counting.mlp([1, 50, 50, 1], "rank1", 4).total,
-    counting.mlp([1, 50, 50, 1], "mean_field").total,
-))  # fmt: skip
+says("from width 6 on, in place of 3",
+     lambda: [counting.break_even_width([None, None], own, 4) for own in ("rank1",
+         "batch_ensemble")])
+says("4,620 parameters, fewer than the 5,402 of",
+     lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
+         "mean_field").total))
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
 says("more than 25 times as many", lambda: drawn(FIELD, (128, 50)) // 100)
 says("In a ResNet-50 it is 489 times as", lambda: 4 * 128 * of_resnet()[1] / of_resnet()[0])
 says("sampled four times, with 102 million random numbers", lambda: 4 * of_resnet()[1] / 1e6)
 says("26.7 million random numbers in a ResNet-50", lambda: of_resnet()[0] / 1e6)
 says("more than a mean-field ResNet-50 that is", lambda: of_resnet()[0] > of_resnet()[1])
-says("= 78{,}400 shared weights, 5",
-     lambda: (COUNT.shared, 5))  # fmt: skip
+says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
 says("It draws 4{,}420 random numbers, one", lambda: drawn(rank1(784, 100, 5), (5, 1, 784)))

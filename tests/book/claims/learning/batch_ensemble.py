@@ -10,41 +10,32 @@ from ensedu import counting
 from ensedu.torch import fit, mlp, predict
 from ensedu.torch.losses import half_squared_error
 from ensedu.uncertainty import chance_disagreement, disagreement
-from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import BATCH, DEEP, MEANING, beside, lower, row, units
+from tests.book.claiming import Claims, entry, every, reader
+from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower, units, width
 from tests.book.conftest import ran
-from workshop import measured
 from workshop.experiments import batch_ensemble_training as training
 from workshop.experiments.contest import mixes, reading
 
-CLAIMS = Claims(
-    "learning/batch-ensemble",
-    unclaimed={
-        "by the toss of a coin": "what random signs are",
-        "1 unit is how far luck": MEANING,
-    },
-)
-says = CLAIMS.says
-
-TABLE, TUNING = "batch-ensemble-training", "batch-ensemble-training-tuning"
+CLAIMS = Claims("learning/batch-ensemble", unclaimed={
+    "what random signs are": ["by the toss of a coin"],
+    "what a word means": ["1 unit is how far luck"],
+})  # fmt: skip
+says, TABLE = CLAIMS.says, "batch-ensemble-training"
+pair = reader(TABLE, "summary", by="contestant than")
+passed = reader("speed-cpu", "headline", by="m B")
 TWINS = (("normal", "normal"), ("deep", DEEP))
 STARTS, MIXTURE = ("near", "normal", "signs"), "signs_mixture"
 RECIPES, SIZES = training.CONTESTANTS, [784, 128, 128, 10]
 
 
 def of(name: str, score: str, data: str = "digits") -> float:
-    """Return the mean of a score over splits and initializations."""
-    rows = measured.load(TABLE)["rows"]
-    return np.mean([r[score] for r in rows if (r["data"], r["contestant"]) == (data, name)])
+    return np.mean(entry(TABLE, "rows", {"data": data, "contestant": name}, score))
 
 
-def score(name: str, key: str, times: float, data: str = "digits") -> Change:
-    return Change(TABLE, "rows", {"data": data, "contestant": name}, key, times=times)
-
-
-def ratio(name: str, data: str = "digits") -> float:
+def ratio(*way: str) -> float:
     """Return the disagreement over that of independent errors."""
-    return of(name, "disagreement", data) / of(name, "chance", data)
+    name, *data = way
+    return of(name, "disagreement", *data) / of(name, "chance", *data)
 
 
 def gain(name: str) -> float:
@@ -52,23 +43,13 @@ def gain(name: str) -> float:
     return of(name, "members_nll") - of(name, "nll")
 
 
-def pair(name: str, than: str, key: str = "difference"):
-    """Return how the NLLs of two contestants differ on digits."""
-    return measured.row(measured.load(TABLE)["summary"], contestant=name, than=than)[key]
-
-
-def told(name: str, verdict: str) -> Change:
-    return Change(TABLE, "summary", {"contestant": name}, "verdict", to=verdict)
-
-
 def tried(name: str, lr: float) -> np.ndarray:
     """Return the NLLs at a learning rate, on three splits."""
-    rows = measured.load(TUNING)["rows"]
-    return np.array([r["nll"] for r in rows if (r["contestant"], r["lr"]) == (name, lr)])
+    return np.array(every(f"{TABLE}-tuning", "rows", {"contestant": name, "lr": lr}, "nll"))
 
 
 def budget(data: str, key: str):
-    return np.ravel(measured.load(TABLE)["settings"]["budgets"][data][key])[-1]
+    return np.ravel(entry(TABLE, "settings", "budgets", data, key))[-1]
 
 
 @cache
@@ -119,27 +100,13 @@ def lessons() -> np.ndarray:
     return nll.grad.numpy()
 
 
-def narrower() -> list[str]:
-    """Return the mixes of which a BatchEnsemble's interval is not wider than one network's."""
-    wide, one = (np.diff(mixes.intervals(name), axis=0)[0] for name in (BATCH, "single"))
-    return [mix.name for mix, narrow in zip(mixes.chosen(), wide <= one, strict=True) if narrow]
-
-
-def passed(name: str) -> float:
-    """Return the time of one example through wide layers, in those of four networks by turns."""
-    rows = measured.load("speed-cpu")["headline"]
-    return measured.row(rows, m=1024, B=1)["forward"][name]["ratio"][1]
-
-
 # fmt: off
 says("almost three times as much",
-     lambda: 2.75 < of(MIXTURE, "disagreement") / of("signs", "disagreement") < 3,
-     score("signs", "disagreement", 1.3))
-says("disagree on 8.4% of the images instead of", lambda: of(MIXTURE, "disagreement"),
-     score(MIXTURE, "disagreement", 1.1))
+     lambda: 2.75 < of(MIXTURE, "disagreement") / of("signs", "disagreement") < 3)
+says("disagree on 8.4% of the images instead of", lambda: of(MIXTURE, "disagreement"))
 says("instead of 2.9%", lambda: of("signs", "disagreement"))
 says(["and it is worse, although its NLL", "and yet the ensemble is worse"],
-     lambda: pair(MIXTURE, "signs", "verdict") == "worse", told(MIXTURE, ""))
+     lambda: pair(MIXTURE, "signs", "verdict") == "worse")
 says("Four members are at work there", same_stay_same)
 says("pulls its second entry by 7", lambda: pulls()[0])
 says("the other one by −3", lambda: pulls()[1])
@@ -147,12 +114,12 @@ says("in the average only 2 is left", lambda: pulls().mean())
 says("The ratio is 0 for two copies", lambda: two([0, 0]))
 says("and 1 for independent errors", lambda: abs(two([0, 1]) - 1) < 0.02)
 says(["disagree a twentieth as often", "they differ little if their fast weights"],
-     lambda: 0.045 < ratio("near") < 0.055, score("near", "disagreement", 1.3))
-says("has an NLL of 0.122", lambda: of("near", "members_nll"), score("near", "members_nll", 1.02))
+     lambda: 0.045 < ratio("near") < 0.055)
+says("has an NLL of 0.122", lambda: of("near", "members_nll"))
 says("all four together have 0.120", lambda: of("near", "nll"))
 says("the ratio is a quarter, and from", lambda: 0.2 < ratio("normal") < 0.3)
 says("random signs it is more than half", lambda: 0.5 < ratio("signs") < 0.6)
-says("but 0.58, hardly more", lambda: ratio(DEEP), score(DEEP, "disagreement", 1.1))
+says("but 0.58, hardly more", lambda: ratio(DEEP))
 says("hardly more than random signs do", lambda: 0 < ratio(DEEP) - ratio("signs") < 0.03)
 says("were the same in all three", lambda: len({RECIPES[one].lr("digits") for one in STARTS}) == 1)
 says("a deep ensemble has only 0.23", lambda: ratio(DEEP, "mnist5000"))
@@ -162,30 +129,24 @@ says("so 0.78 of a pull is left", lambda: surviving("near"))
 says("since four times 0.78 is about 3", lambda: (4, surviving("near"), 4 * surviving("near")))
 says(["near 1, the average does not slow", "pull W nearly the same way"],
      lambda: all(surviving("near", layer) > 2 * surviving("signs", layer) for layer in (0, 2, 4)))
-says("the NLL is 0.023 higher", lambda: pair("split", "signs"))
-says("and 0.011 with four times as many", lambda: (pair("split_longer", "signs"), 4))
+says("the NLL is 0.023 higher", lambda: pair("split", "signs", "difference"))
+says("and 0.011 with four times as many", lambda: (pair("split_longer", "signs", "difference"), 4))
 says("and both are unclear",
-     lambda: not any(pair(one, "signs", "verdict") for one in ("split", "split_longer")),
-     told("split", "worse"))
+     lambda: not any(pair(one, "signs", "verdict") for one in ("split", "split_longer")))
 says(["probability of 0.6, and the three others", "the member that knows an image best gets"],
      lambda: np.allclose(lessons(), [1 / 2, 1 / 6, 1 / 6, 1 / 6]))
 says("members differ more and more",
-     lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0),
-     score("normal", "disagreement", 3))
+     lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0))
 says("have 0.144 nats on average", lambda: of("signs", "members_nll"))
 says("average and gain 0.071", lambda: gain("signs"))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
-says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"),
-     score(MIXTURE, "members_nll", 1.1))
+says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"))
 says("but for them it is unclear",
-     lambda: not any(pair(f"{one}_mixture", of, "verdict") for one, of in TWINS),
-     told("deep_mixture", "worse"))
+     lambda: not any(pair(f"{one}_mixture", start, "verdict") for one, start in TWINS))
 says("do not even differ more",
-     lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"),
-     score("deep_mixture", "disagreement", 1.2))
+     lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"))
 says("the mixture has the higher NLL",
-     lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]),
-     Change(TUNING, "rows", {"contestant": "signs", "lr": 0.003, "split": 1001}, "nll", times=1.1))
+     lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]))
 says("best rate is a lower one on the",
      lambda: RECIPES[MIXTURE].lr("digits") < RECIPES["signs"].lr("digits"))
 says("10 random splits into 1,344 to train on",
@@ -199,35 +160,32 @@ says("batches of 48", lambda: budget("digits", "batch_size"))
 says("it is 0.01 for the three BatchEnsembles", lambda: RECIPES["signs"].lr("digits"))
 says("and 0.03 for the deep ensemble", lambda: RECIPES[DEEP].lr("digits"))
 says("784-128-128-10, 15 epochs",
-     lambda: (*training.sizes("mnist5000"), budget("mnist5000", "epochs")),
-     Change(TABLE, "settings", "budgets", "mnist5000", "epochs", to=[16]))
+     lambda: (*training.sizes("mnist5000"), budget("mnist5000", "epochs")))
 says("learning rate 0.001 for all", lambda: RECIPES["signs"].lr("mnist5000"))
-says("over all 11 pairs", lambda: len(measured.load(TABLE)["summary"]))
+says("over all 11 pairs", lambda: len(entry(TABLE, "summary")))
 says("methods on data from 18 sources", lambda: len(units(BATCH)))
 says("its BatchEnsembles start from random signs",
      lambda: {*mlp([5, 7, 3], BATCH, 4)[0].r.unique().tolist()} == {-1, 1})
 says(["the BatchEnsemble is better than one network", "A BatchEnsemble is better than one"],
      lambda: beside(BATCH).word == "better")
-says("the lower one on all 18 sources", lambda: lower(BATCH), row("digits", BATCH, 1.5))
+says("the lower one on all 18 sources", lambda: lower(BATCH))
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
 says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])
 says("it stays better, on 17 of 18", lambda: (lower(BATCH, tempered=True), len(units(BATCH))))
 says("it stays better", lambda: beside(BATCH, tempered=True).word == "better")
 says(["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
      lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"})
-says("on ten of 18 sources", lambda: (lower(BATCH, DEEP), len(units(BATCH))),
-     row("cells", BATCH, 1.5))
-says("it stores 1.27 times", lambda: reading.costs(BATCH)["kept"],
-     row("concrete", BATCH, 2, "kept"))
+says("on ten of 18 sources", lambda: (lower(BATCH, DEEP), len(units(BATCH))))
+says("it stores 1.27 times", lambda: reading.costs(BATCH)["kept"])
 says("stores four times as many", lambda: reading.costs(DEEP)["kept"])
-says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"],
-     row("digits", DEEP, 3, "train_seconds"))
+says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"])
 says("it takes twice as long to train", lambda: reading.costs(BATCH)["train_seconds"])
 says(["It does save time in wide layers", "that see few examples at once it does"],
-     lambda: 2 * passed(BATCH) < min(1, passed(DEEP)),
-     Change("speed-cpu", "headline", {"m": 1024, "B": 1}, "forward", BATCH, "ratio", times=2))
-says("for all but the weak one", lambda: narrower() == ["weak"],
-     Change(mixes.TABLE, "rows", {"contestant": BATCH}, "std", times=0.8))
+     lambda: 2 * passed(1024, 1, "forward", BATCH, "ratio", 1)
+         < min(1, passed(1024, 1, "forward", DEEP, "ratio", 1)))
+says("for all but the weak one", lambda: [
+    mix.name for mix, wide in zip(mixes.chosen(), width(BATCH) > width("single"), strict=True)
+    if not wide] == ["weak"])
 says("Together this is 5.90%, of which", lambda: 2 * 0.97 * 0.03 + 0.03**2 * 8 / 9)
 says("124,304 and 473,128, so the BatchEnsemble stores 1.05",
      lambda: (batch := counting.mlp(SIZES, BATCH, 4).total, counting.mlp(SIZES, DEEP, 4).total,

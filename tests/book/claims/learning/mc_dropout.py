@@ -8,28 +8,20 @@ import torch
 
 from ensedu import torch as et
 from ensedu.contest.networks import DROPPED
-from tests.book.claiming import Change, Claims
-from tests.book.claims.learning.shootout import DEEP, beside, lower, row, units
+from tests.book.claiming import Claims, entry, every, reader
+from tests.book.claims.learning.shootout import DEEP, beside, lower, units, width
 from tests.book.conftest import ran
-from workshop import measured
 from workshop.experiments import mc_dropout as dropout
 from workshop.experiments import running_example as example
 from workshop.experiments.contest import mixes, reading
 
-CLAIMS = Claims(
-    "learning/mc-dropout",
-    unclaimed={
-        "hidden unit is set to 0": "what dropout is",
-        "whose entries are independent, 0": "a definition",
-        "the rows of the missing units are 0": "what a mask does",
-        "that pulls the weights toward 0": "what a penalty on squares does",
-        "the larger of 0 and a linear": "a proof",
-        "average of passes is never worse": "a theorem, in the glossary",
-    },
-)
-says, MC = CLAIMS.says, "mc_dropout"
-TABLE, CURVE = "mc-dropout", "mc-dropout-curve"
-table, by_curve = partial(measured.load, TABLE), partial(measured.load, CURVE)
+CLAIMS = Claims("learning/mc-dropout", unclaimed={
+    "what dropout is": ["hidden unit is set to 0"],
+    "what a word means": ["the rows of the missing units are 0", "that pulls the weights toward 0"],
+    "a proof": ["the larger of 0 and a linear"],
+    "a theorem": ["average of passes is never worse"],
+})  # fmt: skip
+says, MC, TABLE = CLAIMS.says, "mc_dropout", "mc-dropout"
 #: Where the running example's curves are drawn, and in which gap.
 GRID = np.linspace(-4.6, 4.6, 93)
 GAP = (GRID > -1) & (GRID < 1.5)
@@ -38,37 +30,29 @@ RATES = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 @cache
 def found(mark: str) -> dict[str, Any]:
-    """Return what a cell of the page finds."""
     return ran(f"book/{CLAIMS.chapter}", mark, np=np, torch=torch, et=et)
 
 
 hand, line, net = (partial(found, mark) for mark in ("P, S =", "RATE = 0.2", "WIDTH, START,"))
 
-
-def curve(p: float, place: str, score: str) -> float:
-    """Return a mean over data of the running example at a rate, where data lies or in the gap."""
-    return measured.row(by_curve()["summary"], method=MC, p=p, number=60)[place][score]
+#: A mean over data of the running example at a rate, where data lies or in the gap.
+curve = reader("mc-dropout-curve", "summary", by="p", method=MC, number=60)
 
 
 def best(place: str) -> float:
     return min(RATES, key=lambda p: curve(p, place, "nll"))
 
 
-def many(said: str, p: float, *keys: str, times: float, rate: bool = False) -> None:
-    """Claim what sixteen times as many points do to passes, or to members without a rate."""
+def many(p: float, *keys: str) -> list[float]:
+    """Return what sixteen times as many points do to passes, or to members without a rate."""
     where = {"method": MC if p else DEEP, "p": p, "number": 960}
-
-    def value() -> list[float]:
-        own = measured.row(by_curve()["summary"], **where)
-        return [own[key] for key in keys] + [p] * rate
-
-    says(said, value, *(Change(CURVE, "summary", where, k, times=times) for k in keys))
+    return [entry("mc-dropout-curve", "summary", where, key) for key in keys]
 
 
 def steps(digits: int, key: str = "difference") -> dict[str, float]:
     """Return by step what it does to the NLL, or how clearly."""
-    own = {one["step"]: one[key] for one in table()["summary"][str(digits)]["steps"]}
-    return {name: own[name] for name in ("training", "averaging", "decay")}
+    way = TABLE, "summary", str(digits), "steps"
+    return {one: entry(*way, {"step": one}, key) for one in ("training", "averaging", "decay")}
 
 
 def clear_steps() -> list[float]:
@@ -76,17 +60,13 @@ def clear_steps() -> list[float]:
     return [own[name] for own, p in each for name in own if p[name] < 0.05]
 
 
-def of_step(digits: int, name: str, key: str, times: float) -> Change:
-    return Change(TABLE, "summary", str(digits), "steps", {"step": name}, key, times=times)
-
-
 def above(passes: int) -> list[bool]:
     """Say at each rate, for both numbers of digits, whether so many passes lose to masks off."""
     found = []
     for digits in dropout.EPOCHS:
-        own = [row["by_passes"] for row in table()["rows"] if row["train"] == digits]
-        off = table()["summary"][str(digits)]["settings"]["off"]
-        found += (np.mean(own, axis=0)[:, dropout.PASSES.index(passes)] > off).tolist()
+        own = entry(TABLE, "rows", {"train": digits}, "by_passes")
+        off = entry(TABLE, "summary", str(digits), "settings", "off")
+        found += (own[:, dropout.PASSES.index(passes)] > off).tolist()
     return found
 
 
@@ -104,13 +84,8 @@ def best_weight() -> float:
 
 def wider_in_the_gap(method: str) -> float:
     """Return the spread in the gap over that at the data, in the running example."""
-    own = [example.summary_row(method, place, "spread")["mean"] for place in ("gap", "regions")]
-    return own[0] / own[1]
-
-
-def spreads(method: str, place: str) -> Change:
-    where = {"contestant": method, "place": place, "score": "spread"}
-    return Change("running-example", "summary", where, "mean", times=1.1)
+    own = (example.summary_row(method, place, "spread")["mean"] for place in ("gap", "regions"))
+    return np.divide(*own)
 
 
 def surest_in_the_gap() -> bool:
@@ -125,31 +100,22 @@ def surest_in_the_gap() -> bool:
 
 def hump(method: str) -> float:
     """Return the largest spread in the gap of the running example's figure."""
-    table = measured.load("running-example-curves")["rows"]
-    return np.array(measured.row(table, contestant=method)["spread"])[GAP].max()
-
-
-def width(contestant: str) -> float:
-    """Return how long the interval for the weak mix is, MPa."""
-    return np.diff(mixes.intervals(contestant), axis=0)[0, 0]
-
-
-def mixed(contestant: str) -> Change:
-    return Change(mixes.TABLE, "rows", {"contestant": contestant}, "std", times=1.2)
+    spread = entry("running-example-curves", "rows", {"contestant": method}, "spread")
+    return np.array(spread)[GAP].max()
 
 
 # fmt: off
-many("1.02 times as far at rate 0.2", 0.2, "ratio", times=0.9, rate=True)
-many("1.01 times at rate 0.05", 0.05, "ratio", times=1.1, rate=True)
-many("they are 1.02 times as far apart", 0.2, "ratio", times=1.1)
-many("interval 0.94 to 1.11", 0.2, "low", "high", times=0.9)
-many("to 0.67 of their distance", 0.0, "ratio", times=1.2)
-many("0.67 times as far apart (0.48 to 0.86)", 0.0, "ratio", "low", "high", times=1.2)
+says("1.02 times as far at rate 0.2", lambda: (*many(0.2, "ratio"), 0.2))
+says("1.01 times at rate 0.05", lambda: (*many(0.05, "ratio"), 0.05))
+says("they are 1.02 times as far apart", lambda: many(0.2, "ratio"))
+says("interval 0.94 to 1.11", lambda: many(0.2, "low", "high"))
+says("to 0.67 of their distance", lambda: many(0.0, "ratio"))
+says("0.67 times as far apart (0.48 to 0.86)", lambda: many(0.0, "ratio", "low", "high"))
 says("a higher rate moves the passes apart",
      lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0))
 says("choose 0.02 instead of 0.2",
      lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"))
-says("over ten data sets", lambda: len({one["data_seed"] for one in by_curve()["rows"]}))
+says("over ten data sets", lambda: len({*every("mc-dropout-curve", "rows", {}, "data_seed")}))
 says("first output is 2.5, 2.5, −3.5 and −5.5", lambda: hand()["y"][:, 0, 0])
 says("three units contribute 1, 4 and −3", lambda: hand()["x"][0] * hand()["W"][:, 0])
 says("the factor $p/(1-p)$ is 1", lambda: hand()["P"] / (1 - hand()["P"]))
@@ -163,50 +129,42 @@ says("takes part with 32 passes at rate 0.1", lambda: (reading.passes(MC), DROPP
 says(["it is unclear: its NLL", "dropout is unclear compared"],
      lambda: beside(MC).word == "unclear")
 says("data from 18 sources by their", lambda: len(units(MC)))
-says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))), row("gpa2", MC, 1.2))
+says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))))
 says("but much higher on one", lambda: units(MC)[-1] > 5 * units(MC)[-2])
-says("34 times as long to predict", lambda: reading.costs(MC)["predict_seconds"],
-     row("wage", MC, 3, "predict_seconds"))
+says("34 times as long to predict", lambda: reading.costs(MC)["predict_seconds"])
 says("because it makes 32 passes", lambda: reading.passes(MC))
-says("lowers the NLL by 0.019 nats", lambda: -steps(1200)["training"],
-     of_step(1200, "training", "difference", 1.1))
+says("lowers the NLL by 0.019 nats", lambda: -steps(1200)["training"])
 says("−0.044, −0.017 and −0.051", lambda: [*steps(400).values()])
-says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()],
-     of_step(1200, "averaging", "difference", 2))
+says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()])
 says("For each number of digits three steps were",
      lambda: {len(steps(n)) for n in (400, 1200)} == {3})
-says("Only the −0.019 is clear", clear_steps, of_step(1200, "training", "adjusted", 1.3))
+says("Only the −0.019 is clear", clear_steps)
 says("with a corrected p-value of 0.042", lambda: steps(1200, "adjusted")["training"])
 says("among all six would be 0.084", lambda: 2 * steps(1200, "adjusted")["training"])
 says("but not once we count the three", lambda: 2 * steps(1200, "adjusted")["training"] > 0.05)
 says("with 1,200 digits and with 400",
-     lambda: [n for n in (1200, 400) if steps(n, "adjusted")["averaging"] > 0.05],
-     of_step(400, "averaging", "adjusted", 0.1))
-says("in four of our eight cases 64", lambda: (sum(above(64)), len(above(64)), dropout.PASSES[-1]),
-     Change(TABLE, "summary", "1200", "settings", "off", 0, times=0.95),
-     Change(TABLE, "rows", {"train": 400}, "by_passes", times=1.2))
+     lambda: [n for n in (1200, 400) if steps(n, "adjusted")["averaging"] > 0.05])
+says("in four of our eight cases 64", lambda: (sum(above(64)), len(above(64)), dropout.PASSES[-1]))
 says("The average must make up for this first", lambda: all(above(1)))
-says("1,797 digits in 10 splits",
-     lambda: (sum(parts()), len({one["split"] for one in table()["rows"]})))
+says("1,797 digits in 10 splits", lambda: (sum(parts()), len({*every(TABLE, "rows", {}, "split")})))
 says("300 to test on, 297 to choose on", lambda: parts()[:0:-1])
-says("and 400 or 1,200 of the rest", lambda: sorted({one["train"] for one in table()["rows"]}))
+says("and 400 or 1,200 of the rest", lambda: sorted({*every(TABLE, "rows", {}, "train")}))
 says("Networks 64-64-64-10", lambda: dropout.SIZES)
-says("3 initializations", lambda: table()["settings"]["starts"])
+says("3 initializations", lambda: entry(TABLE, "settings", "starts"))
 says("1,500 steps of AdamW",
      lambda: all(1500 <= own * -(-n // 32) <= 1560 for n, own in dropout.EPOCHS.items()))
-says("learning rate of 0.002", lambda: table()["settings"]["lr"])
-says("among 0.05, 0.1, 0.2 and 0.5", lambda: table()["settings"]["rates"])
+says("learning rate of 0.002", lambda: entry(TABLE, "settings", "lr"))
+says("among 0.05, 0.1, 0.2 and 0.5", lambda: entry(TABLE, "settings", "rates"))
 says("of five rates, 0.02 has", lambda: (len(RATES), best("regions")))
-says("at the data and 0.2 in the gap", lambda: best("gap"),
-     Change(CURVE, "summary", {"method": MC, "p": 0.2}, "gap", "nll", times=1.5))
+says("at the data and 0.2 in the gap", lambda: best("gap"))
 says("because it moves the average, too",
      lambda: np.all(np.diff([curve(p, "regions", "rmse") for p in RATES]) > 0))
-says("gap is 1.8 times that", lambda: wider_in_the_gap(MC), spreads(MC, "gap"))
-says("it is 5.4 times", lambda: wider_in_the_gap(DEEP), spreads(DEEP, "regions"))
+says("gap is 1.8 times that", lambda: wider_in_the_gap(MC))
+says("it is 5.4 times", lambda: wider_in_the_gap(DEEP))
 says("surest in the middle of the gap", surest_in_the_gap)
 says("there is a hump in the gap", lambda: 0.4 < hump(MC) / hump(DEEP) < 0.6)
-says("dropout is 16 megapascals wide", lambda: width(MC), mixed(MC))
-says("that of one network is 11", lambda: width("single"), mixed("single"))
+says("dropout is 16 megapascals wide", lambda: width(MC)[0])
+says("that of one network is 11", lambda: width("single")[0])
 says("mix of concrete, an ordinary one", lambda: mixes.chosen()[0].kind == "ordinary")
 says("two hidden layers the proposition no longer", lambda: example.SIZES == (1, 50, 50, 1))
 says("The passes have a standard deviation of", lambda: round(0.05 * 2 / (1 + 1 / 400), 2) == 0.1)

@@ -6,21 +6,17 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.swag import SNAPSHOTS
-from tests.book.claiming import Change, Claims
+from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
-from tests.book.claims.learning.shootout import BOTH, DEEP, MEANING, SCALED, beside, row, words
+from tests.book.claims.learning.shootout import BOTH, DEEP, SCALED, beside, width, words
 from tests.book.conftest import read
-from workshop import measured
 from workshop.experiments import one_run, table_one
 from workshop.experiments.contest import mixes, reading
 
-CLAIMS = Claims(
-    "learning/more-from-one-network",
-    unclaimed={"A network that is 99% sure": MEANING},
-)
-says = CLAIMS.says
-
-TABLE, CURVES = "one-run", "one-run-curves"
+CLAIMS = Claims("learning/more-from-one-network", unclaimed={
+    "what a word means": ["A network that is 99% sure"],
+})  # fmt: skip
+says, reads = CLAIMS.says, CLAIMS.reads
 CELLS = ("EPOCHS = 400", "TRIED =", "said = {T:", "STEPS = 1500", "rates = {")
 
 
@@ -34,116 +30,86 @@ def found() -> dict[str, Any]:
     return names
 
 
-def entry(own: str, score: str = "nll", other: str = "end") -> dict[str, Any]:
+def between(own: str, score: str = "nll", other: str = "end") -> dict[str, Any]:
     """Return a comparison, by default with the last network of the same run."""
     other = other if " " in other else f"{own.split()[0]} {other}"
-    return table_one.difference(measured.load(TABLE)["summary"], "concrete", own, score, other)
+    return table_one.difference(entry("one-run", "summary"), "concrete", own, score, other)
 
 
-def moved(own: str, score: str = "nll", other: str = "end", key: str = "difference", **change):
-    """Return a change of it."""
-    other = other if " " in other else f"{own.split()[0]} {other}"
-    where = {"contestant": own, "reference": other, "score": score}
-    return Change(TABLE, "summary", where, key, **change)
+def gain(*way: str) -> float:
+    return -between(*way)["difference"]
 
 
-def gain(own: str, score: str = "nll", other: str = "end") -> float:
-    return -entry(own, score, other)["difference"]
+def clear(*way: str) -> bool:
+    return between(*way)["verdict"] == "better"
 
 
-def clear(own: str, score: str = "nll", other: str = "end") -> bool:
-    return entry(own, score, other)["verdict"] == "better"
-
-
-def gains(said: str, own: str, *way: str) -> None:
+def gains(said: str, *way: str) -> None:
     """Claim by how much a score is lower, and that this is clear."""
-    changes = moved(own, *way, times=1.2), moved(own, *way, key="verdict", to="")
-    says(said, lambda: gain(own, *way) if clear(own, *way) else 0, *changes)
+    says(said, lambda: gain(*way) if clear(*way) else 0)
 
 
-def unclear(said: str, own: str, *way: str) -> None:
-    change = moved(own, *way, key="verdict", to="better")
-    says(said, lambda: entry(own, *way)["verdict"] == "", change)
+def unclear(said: str, *way: str) -> None:
+    says(said, lambda: between(*way)["verdict"] == "")
 
 
-def curves(schedule: str, place: str) -> np.ndarray:
-    """Return how far apart one run's networks and five runs' are, by draw of the data, (20, 2)."""
-    rows = [one for one in measured.load(CURVES)["rows"] if one["schedule"] == schedule]
-    return np.array([[one[place]["one"], one[place]["five"]] for one in rows])
+def curves(place: str) -> list[np.ndarray]:
+    """Return how far apart networks are at the constant rate, by draw: of one run, and of five."""
+    where = {"schedule": "constant"}
+    return [np.array(every("one-run-curves", "rows", where, place, who)) for who in ("one", "five")]
 
 
 def nearer(place: str) -> float:
-    """Return how far apart one run's networks are at the constant rate, in parts of five runs'."""
-    return float(np.divide(*curves("constant", place).mean(0)))
-
-
-def of_curves(place: str, who: str) -> Change:
-    return Change(CURVES, "rows", {"schedule": "constant"}, place, who, times=1.3)
-
-
-def wider() -> np.ndarray:
-    """Say of which mixes SWAG's interval is wider than one network's."""
-    swag, one = (np.diff(mixes.intervals(name), axis=0)[0] for name in ("swag", "single"))
-    return swag > one
+    """Return how far apart one run's networks are, in parts of five runs'."""
+    return np.divide(*(own.mean() for own in curves(place)))
 
 
 def further_off() -> bool:
     """Say whether SWAG's interval lies further above the strength of a mix than one network's."""
-    names = [mix.name for mix in mixes.chosen()]
-    at = names.index("cement and water")
+    at = [mix.name for mix in mixes.chosen()].index("cement and water")
     one, swag = (mixes.intervals(name)[0, at] for name in ("single", "swag"))
-    return wider()[at] and mixes.chosen()[at].strength < one < swag
+    return (width("swag") > width("single"))[at] and mixes.chosen()[at].strength < one < swag
 
 
 # fmt: off
 says("by about 0.1 nats a row",
-     lambda: all(0.085 < gain(f"{rate} five") < 0.115 for rate in ("constant", "falls")),
-     moved("constant five", times=1.6))
+     lambda: all(0.085 < gain(f"{rate} five") < 0.115 for rate in ("constant", "falls")))
 gains("gain 0.08 nats over the last network", "constant epochs")
 gains("apart gain 0.10, so", "constant five")
 says("the five epochs gain most of it",
      lambda: gain("constant epochs") > 0.8 * gain("constant five"))
 says("Both SWAG and five networks",
-     lambda: clear("constant swag")
-     and abs(gain("constant swag") - gain("constant five")) < 0.01,
-     moved("constant swag", key="verdict", to=""))
-says("last five epochs gain 0.001", lambda: gain("falls epochs"), moved("falls epochs", times=3))
+     lambda: clear("constant swag") and abs(gain("constant swag") - gain("constant five")) < 0.01)
+says("last five epochs gain 0.001", lambda: gain("falls epochs"))
 unclear("they gain next to nothing", "falls epochs")
 unclear("what SWAG gains is unclear", "falls swag")
 gains("Five networks gain 0.09", "falls five")
 gains("SWAG gains 0.05 nats more", "holds swag", "change", "falls swag")
 says("practically one network, though one with a lower",
      lambda: clear("falls end", "rmse", "constant end")
-     and gain("falls end", "nll", "constant end") > 0)
+         and gain("falls end", "nll", "constant end") > 0)
 says(["more than half of what five networks gain", "last third brings about half of what five",
       "last third gives about half of what"],
      lambda: clear("holds swag", "nll", "falls end")
-     and 0.5 < gain("holds swag", "nll", "falls end") / gain("falls five") < 0.6,
-     moved("holds swag", "nll", "falls end", times=1.3))
+         and 0.5 < gain("holds swag", "nll", "falls end") / gain("falls five") < 0.6)
 says("lowers it by a quarter of a megapascal",
-     lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26,
-     moved("falls end", "rmse", "constant end", times=1.2))
+     lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26)
 says("averaging after that does not lower",
      lambda: max(gain(f"falls {made}", "rmse") for made in ("epochs", "weights", "swag")) < 0.002)
-says("lies 0.28 megapascals (MPa) above",
-     lambda: entry("restarts epochs", "rmse", "constant five")["difference"],
-     moved("restarts epochs", "rmse", "constant five", times=1.1))
+says("lies 0.28 megapascals (MPa) above", lambda: -gain("restarts epochs", "rmse", "constant five"))
 unclear("the NLL of snapshots is unclear", "restarts epochs", "nll", "constant end")
-says("The constant rate is 0.01", lambda: measured.load(TABLE)["settings"]["lr"],
-     Change(TABLE, "settings", "lr", to=0.02))
+reads("The constant rate is 0.01", "one-run", "settings", "lr")
 says("20 splits, three seeds and five runs",
-     lambda: (table_one.SPLITS, measured.load(TABLE)["settings"]["seeds"], one_run.KEPT))
-says("SWAG looks 20 times", lambda: SNAPSHOTS)
+     lambda: (table_one.SPLITS, entry("one-run", "settings", "seeds"), one_run.KEPT))
+says(["SWAG looks 20 times", "20 deviations of every weight"], lambda: SNAPSHOTS)
 says("averages 32 weight samples", lambda: one_run.PASSES)
-says("All 37 comparisons share one correction", lambda: adjusted(measured.load(TABLE)["summary"]))
+reads("All 37 comparisons share one correction", "one-run", "summary", of=adjusted)
 gains("gain 0.09 nats at the constant rate", "constant weights")
 gains("and 0.06 at the one", "holds weights")
 unclear("at the one that falls it is unclear", "falls weights")
-says("over 20 draws of the data", lambda: len(curves("constant", "gap")))
-says("they differ at least as much as separate", lambda: 1.05 < nearer("regions") < 1.2,
-     of_curves("regions", "five"))
-says("a sixth as far apart, on average", lambda: abs(6 * nearer("gap") - 1) < 0.05,
-     of_curves("gap", "one"))
+says("over 20 draws of the data", lambda: len(curves("gap")[0]))
+says("they differ at least as much as separate", lambda: 1.05 < nearer("regions") < 1.2)
+says("a sixth as far apart, on average", lambda: abs(6 * nearer("gap") - 1) < 0.05)
 says("towards its own 20 points", lambda: one_run.CURVES.settings["batch_size"])
 says("this network is 96% sure on average", lambda: found()["sure"][1])
 says("and 94% of its answers are right", lambda: found()["right"])
@@ -155,11 +121,9 @@ says("a deep ensemble and a BatchEnsemble are better",
 says("There SWAG gains a third of a unit", lambda: round(3 * beside("swag").middle) == -1)
 says("a temperature and SWAG are both unclear",
      lambda: {beside(name).word for name in (SCALED, "swag")} == {"unclear"})
-says("four networks are better than one", lambda: beside(DEEP).word == "better",
-     row("wage", DEEP, 2))
+says("four networks are better than one", lambda: beside(DEEP).word == "better")
 says(["stores 22 times as much", "SWAG needs the memory of 22 networks"],
      lambda: reading.costs("swag")["kept"])
-says("20 deviations of every weight", lambda: SNAPSHOTS)
 says("takes more than 12 times as long", lambda: 12 < reading.costs("swag")["predict_seconds"] < 13)
 says("trains as fast as one network",
      lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02)
@@ -167,9 +131,7 @@ says("by four of the 20 points", lambda: len(found()["x"]))
 says("although the 20 points are the same",
      lambda: 0.4 < (found()["rates"]["0.05"].std(0) / found()["rates"]["0.2"].std(0)).mean() < 0.6)
 says("SWAG is less sure than one network of",
-     lambda: all(wider()[[mix.kind == "unusual" for mix in mixes.chosen()]]),
-     Change(mixes.TABLE, "rows", {"contestant": "swag"}, "std", times=0.7))
-says("its wider interval lies further off", further_off,
-     Change(mixes.TABLE, "rows", {"contestant": "swag"}, "mean", times=0.9))
+     lambda: all((width("swag") > width("single"))[[m.kind == "unusual" for m in mixes.chosen()]]))
+says("its wider interval lies further off", further_off)
 says("SWA keeps the mean, 1.1, and SWAG", lambda: np.mean([1.0, 1.4, 0.8, 1.2]))
 says("keeps a standard deviation of 0.22", lambda: np.std([1.0, 1.4, 0.8, 1.2]))

@@ -7,9 +7,8 @@ from scipy.stats import chi, chi2
 
 from ensedu.data import gap
 from ensedu.uncertainty import EntropyParts, Interval, ece, entropy_parts, paired
-from tests.book.claiming import Change, Claims
+from tests.book.claiming import Claims, entry, every, reader
 from tests.book.conftest import ran
-from workshop import measured
 from workshop.experiments import disentangling as trained
 from workshop.experiments import exact
 from workshop.experiments import running_example as example
@@ -18,24 +17,20 @@ from workshop.page.digit import EXAMPLES
 from workshop.page.digit import stored_networks as stored
 from workshop.page.digit.drawings import seen
 
-MEANING = "what a word or a number means"
-CLAIMS = Claims(
-    "learning/uncertainty",
-    unclaimed={
-        "0.69 nats, for a fair coin": "log 2",
-        "1 bit is 0.69 nats": MEANING,
-        "let one say 99 to 1": "an example, whose cell follows",
-        "this forecaster is as good as one": "what accuracy sees",
-        "Suppose it rains on 70": "an example",
-        "70% of the days on which you": MEANING,
-        "A density may exceed 1": MEANING,
-        "It is 0 only if you state": "a property of the divergence, in the glossary",
-        "the mixed term is": "the proof itself",
-    },
-)
+CLAIMS = Claims("learning/uncertainty", unclaimed={
+    "log 2": ["0.69 nats, for a fair coin"],
+    "what a word means": ["1 bit is 0.69 nats", "this forecaster is as good as one",
+        "70% of the days on which you", "A density may exceed 1"],
+    "an example": ["let one say 99 to 1", "Suppose it rains on 70"],
+    "a property of the divergence, in the glossary": ["It is 0 only if you state"],
+    "a proof": ["the mixed term is"],
+})  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
+cell = reader("disentangling", "summary", "cells", by="place number sigma")
+score = reader("running-example", "summary", by="contestant place score")
 TABLE, NUMBERS, SIGMAS = "disentangling", trained.NUMBERS, trained.SIGMAS
 SURE, FEW, MANY = ("digit-networks-splits", "summary"), NUMBERS[0], NUMBERS[-1]
+STORED = "weights are stored as text, and another text is no network"
 DEEP, MIX = "deep_ensemble", mixes.chosen()[4]
 STRENGTHS = np.array([mix.strength for mix in mixes.chosen()])
 
@@ -63,9 +58,9 @@ def split(own: float) -> EntropyParts:
 
 def members(drawing: str) -> np.ndarray:
     """Return what each member of the deep ensemble gives to each digit, (M, 1, 10)."""
-    row = measured.row(measured.load("digit-networks")["rows"], method="deep_ensemble")
-    arrays, x = stored.unpacked("deep_ensemble", row["arrays"]), seen(EXAMPLES[drawing][1])
-    return stored.probabilities("deep_ensemble", arrays, x[None])[0]
+    arrays = entry("digit-networks", "rows", {"method": DEEP}, "arrays")
+    x = seen(EXAMPLES[drawing][1])[None]
+    return stored.probabilities(DEEP, stored.unpacked(DEEP, arrays), x)[0]
 
 
 def five() -> tuple[float, float]:
@@ -77,14 +72,9 @@ def five() -> tuple[float, float]:
 
 def cells(place: str, part: str) -> np.ndarray:
     """Return root mean squares of the figure, a row for each σ."""
-    found = [[trained.summary_cell(place, n, s)[part][1] for n in NUMBERS] for s in SIGMAS]
-    return np.sqrt(found)
-
-
-def cell(place: str, number: int, sigma: float, part: str) -> tuple[Any, ...]:
-    """Return the way to a mean square."""
-    where = {"place": place, "number": number, "sigma": sigma}
-    return TABLE, "summary", "cells", where, part, 1
+    return np.sqrt(
+        [[cell(place, number, sigma, part, 1) for number in NUMBERS] for sigma in SIGMAS]
+    )
 
 
 def ratios() -> np.ndarray:
@@ -93,7 +83,6 @@ def ratios() -> np.ndarray:
 
 
 def wider() -> np.ndarray:
-    """Return the spread in the gap over that among the points."""
     return cells("gap", "spread") / cells("regions", "spread")
 
 
@@ -105,33 +94,19 @@ def halves(sigma: float) -> bool:
 
 def grows(sigma: float, of: Any = np.log) -> Interval:
     """Return how much more points add to the squared error in the gap, or to its logarithm."""
-    rows = measured.load(TABLE)["rows"]
-    few, many = (
-        of([r["gap"]["error"] for r in rows if (r["number"], r["sigma"]) == (number, sigma)])
-        for number in (FEW, MANY)
-    )
+    few, many = (of(every(TABLE, "rows", {"number": number, "sigma": sigma}, "gap", "error"))
+                 for number in (FEW, MANY))  # fmt: skip
     return paired(many - few)
 
 
-def seeds(table: str) -> set[int]:
-    """Return the draws of data of a table."""
-    return {row["data_seed"] for row in measured.load(table)["rows"]}
+def different(table: str, key: str = "data_seed") -> set[int]:
+    """Return which draws of data, or splits, a table has."""
+    return {*every(table, "rows", {}, key)}
 
 
 def rain(stated: float) -> float:
     """Return the expected NLL of a forecast; it rains on 70%."""
     return -0.7 * np.log(stated) - 0.3 * np.log(1 - stated)
-
-
-def scored(name: str, place: str, score: str, key: str = "mean") -> tuple[Any, ...]:
-    """Return the way to a score of the running example."""
-    where = {"contestant": name, "place": place, "score": score}
-    return "running-example", "summary", where, key
-
-
-def score(*way: str) -> float:
-    """Return such a score."""
-    return Change(*scored(*way), times=0).before()
 
 
 def inside(method: str) -> np.ndarray:
@@ -145,12 +120,6 @@ def low(method: str) -> float:
     return mixes.intervals(method)[0, 4]
 
 
-def predicted(method: str, index: int, times: float, part: str = "mean") -> Change:
-    """Return a change of what a method predicts for one of the six."""
-    row = mixes.chosen()[index].row
-    return Change(mixes.TABLE, "rows", {"contestant": method}, part, row, times=times)
-
-
 def upper_end(method: str) -> float:
     """Return how far the strength of the strong mix lies above an interval, in its lengths."""
     ends = mixes.intervals(method)[:, 2]
@@ -159,7 +128,7 @@ def upper_end(method: str) -> float:
 
 def all_expect_more() -> bool:
     """Say so: of four numbers none is farther than √3 standard deviations from their mean."""
-    ends = mixes.intervals("deep_ensemble")[:, 4]
+    ends = mixes.intervals(DEEP)[:, 4]
     return ends.mean() - np.sqrt(3) * np.ptp(ends) / (2 * 1.6449) > MIX.strength + 5
 
 
@@ -180,54 +149,46 @@ says("average are all noise", lambda: split(0.5).mutual_information[0] < 1e-9)
 says("0.69 nats come from", lambda: split(0.99).total)
 says("nearly all of your", lambda: split(0.99).mutual_information[0] > 0.9 * split(0.99).total[0])
 reads("learned from 1,200 small images", "digit-networks", "settings", "train")
-says("deep ensemble say 8, 2, 3 and 2", lambda: members("an X").argmax(-1).ravel())
-says("All four members say 5", lambda: np.unique(members("an E").argmax(-1)))
+says("deep ensemble say 8, 2, 3 and 2", lambda: members("an X").argmax(-1).ravel(), STORED)
+says("All four members say 5", lambda: np.unique(members("an E").argmax(-1)), STORED)
 says("neither part holds a hundredth of a bit",
-     lambda: entropy_parts(members("an E")).total[0] < 0.01 * np.log(2))
+     lambda: entropy_parts(members("an E")).total[0] < 0.01 * np.log(2), STORED)
 reads("360 letters", "digit-networks-splits", "settings", "number")
-says("over ten splits",
-     lambda: len({row["split"] for row in measured.load("digit-networks-splits")["rows"]}))
-reads("sure of 90% of the digits", *SURE, "single", "test", times=0.98)
-reads("still sure of 50%", *SURE, "single", "letters", times=1.05)
-reads("still sure of 49%", *SURE, "deep_ensemble", "letters", times=1.05)
+says("over ten splits", lambda: len(different("digit-networks-splits", "split")))
+reads("sure of 90% of the digits", *SURE, "single", "test")
+reads("still sure of 50%", *SURE, "single", "letters")
+reads("still sure of 49%", *SURE, "deep_ensemble", "letters")
 says("on these its four members agree", lambda: 4 * stored.SURE - 3 > 0.5)
 says("the error would be 1.2 times", lambda: five()[0] ** 0.5)
 says("One is 1.5 times the other", lambda: five()[0])
-says("error is 1.5 to 3.5 times the spread", lambda: (ratios().min(), ratios().max()),
-     Change(*cell("gap", 480, 0.2, "error"), times=1.2),
-     Change(*cell("regions", 120, 0.1, "error"), times=0.6))
+says("error is 1.5 to 3.5 times the spread", lambda: (ratios().min(), ratios().max()))
 says("a quarter of the squared spread", lambda: abs(five()[1] - 1 / 4) < 0.005)
 says(["it is at least twice the squared spread", "other seven eighths all five have in common"],
-     lambda: ratios().min() ** 2 >= 2, Change(*cell("regions", 120, 0.1, "spread"), times=1.2))
+     lambda: ratios().min() ** 2 >= 2)
 says("at most seven tenths of the error", lambda: 0.65 < 1 / ratios().min() < 0.7)
 says("train five networks on 30 points", lambda: (trained.SETTINGS["members"], FEW))
 says("five others on 480 points", lambda: (trained.SETTINGS["members"], MANY))
-says(["They agree far more", "From 30 to 480 points the spread"], lambda: all(map(halves, SIGMAS)),
-     Change(TABLE, "summary", "contrasts", {"ratio": "spread, more data", "place": "gap"},
-            "mean", to=0.5))
+says(["They agree far more", "From 30 to 480 points the spread"], lambda: all(map(halves, SIGMAS)))
 says(["But their error does not clearly fall", "interval of its logarithm includes no change"],
      lambda: all(grows(sigma).low < 0 < grows(sigma).high for sigma in SIGMAS))
-says("from 0.60 to 0.44", lambda: cells("gap", "error")[-1, [0, -1]],
-     Change(*cell("gap", 480, 0.4, "error"), times=1.05))
+says("from 0.60 to 0.44", lambda: cells("gap", "error")[-1, [0, -1]])
 says("alone would be clear (p = 0.03", lambda: grows(0.4, np.array).p)
-says("2 to 4 times as large as among", lambda: (wider().min(), wider().max()),
-     Change(*cell("gap", 480, 0.1, "spread"), times=1.2),
-     Change(*cell("gap", 30, 0.1, "spread"), times=0.3))
+says("2 to 4 times as large as among", lambda: (wider().min(), wider().max()))
 says("larger where data are missing", lambda: wider().min() > 1)
-says("20 data sets, each", lambda: len(seeds(TABLE)))
+says("20 data sets, each", lambda: len(different(TABLE)))
 says("Networks 1-50-50-2", lambda: trained.WIDTHS)
 reads("learning rate 0.005", TABLE, "settings", "lr")
 reads("batches of 20", TABLE, "settings", "batch_size")
 says("from 300 to 3,000", lambda: (min(trained.TRIES), max(trained.TRIES)))
-says("three other data sets", lambda: len(seeds("disentangling-tuning") - seeds(TABLE)))
+says("three other data sets", lambda: len(different("disentangling-tuning") - different(TABLE)))
 reads("over 400 new inputs in each place", TABLE, "settings", "points")
-says("In all 18 cases", lambda: sum(
-     one["low"] > 1.5 for one in measured.load(TABLE)["summary"]["contrasts"]
-     if one["ratio"] == "error / spread" and one["adjusted"] < 0.05))
-says("over 60 ratios", lambda: len(measured.load(TABLE)["summary"]["contrasts"]))
-reads("they state 0.058", *cell("regions", 30, 0.1, "noise"), times=1.1)
+says("In all 18 cases",
+     lambda: sum(one["low"] > 1.5 and one["adjusted"] < 0.05
+         for one in every(TABLE, "summary", "contrasts", {"ratio": "error / spread"})))
+says("over 60 ratios", lambda: len(entry(TABLE, "summary", "contrasts")))
+says("they state 0.058", lambda: cell("regions", 30, 0.1, "noise", 1))
 says("where 0.01 is true", lambda: SIGMAS[0] ** 2)
-reads("and 0.014 with", *cell("regions", 480, 0.1, "noise"), times=1.1)
+says("and 0.014 with", lambda: cell("regions", 480, 0.1, "noise", 1))
 says("costs 0.61 nats a day", lambda: rain(0.7))
 says("To say 99% costs more than twice", lambda: 2 < rain(0.99) / rain(0.7) < 2.5)
 says("each dry day costs 4.6", lambda: -np.log(1 - 0.99))
@@ -235,38 +196,33 @@ says("no accident that honesty is cheapest",
      lambda: all(rain(one) > rain(0.7) for one in (0.01, 0.3, 0.6, 0.69, 0.71, 0.8, 0.9)))
 says(["You are calibrated, and nobody knows", "say 70% each day, without a look"],
      lambda: ece(np.tile([0.3, 0.7], (100, 1)), np.repeat([0, 1], [30, 70])) < 1e-9)
-reads("the gap is expensive, 11.67 nats", *scored("single", "gap", "nll"))
-reads("where the data cost -0.57", *scored("single", "regions", "nll"))
-reads("Most methods pay far less", *scored("rank1", "gap", "nll"), times=4, of=lambda _: sum(
-      score(name, "gap", "nll") > score("single", "gap", "nll") / 2 for name in example.CONTESTANTS
-      ) == 2)
-reads("and a curve that errs less", *scored("wide", "gap", "rmse", "high"), times=-1,
-      of=lambda high: high < 0)
-reads("and hardly at the data", *scored("deep_ensemble", "regions", "spread"), times=3,
-      of=lambda spread: spread < gap.noise / 2)
-says("MC dropout doubts it everywhere", lambda: score("mc_dropout", "regions", "spread")
-     > 2 * score("deep_ensemble", "regions", "spread"))
-reads("pays more at the data", *scored("mc_dropout", "regions", "nll", "low"), times=-1,
-      of=lambda low: low > 0)
+says("the gap is expensive, 11.67 nats", lambda: score("single", "gap", "nll", "mean"))
+says("where the data cost -0.57", lambda: score("single", "regions", "nll", "mean"))
+says("Most methods pay far less",
+     lambda: sum(score(name, "gap", "nll", "mean") > score("single", "gap", "nll", "mean") / 2
+         for name in example.CONTESTANTS) == 2)
+says("and a curve that errs less", lambda: score("wide", "gap", "rmse", "high") < 0)
+says("and hardly at the data", lambda: score(DEEP, "regions", "spread", "mean") < gap.noise / 2)
+says("MC dropout doubts it everywhere",
+     lambda: score("mc_dropout", "regions", "spread", "mean")
+         > 2 * score(DEEP, "regions", "spread", "mean"))
+says("pays more at the data", lambda: score("mc_dropout", "regions", "nll", "low") > 0)
 says(r"\sin(1.5x) + 0.2x",
      lambda: np.allclose(gap.truth(exact.GRID), np.sin(1.5 * exact.GRID) + 0.2 * exact.GRID))
 says("with 60 points in [-4, -1]", lambda: (gap.number, *gap.regions[0]))
 says("and [1.5, 4]", lambda: gap.regions[1])
 says(r"Their noise has \sigma = 0.1", lambda: gap.noise)
 says("are 1-50-50-1 (the larger one 1-102-102-1)", lambda: (*example.SIZES, *example.WIDE))
-says("means over 20 data sets", lambda: len(seeds("running-example")))
+says("means over 20 data sets", lambda: len(different("running-example")))
 reads("5 random seeds each", "running-example", "settings", "seeds")
 says("so a 90% interval", lambda: mixes.LEVEL)
 says("two strengths lie inside both", lambda: inside("single")[:2].all() and inside(DEEP)[:2].all())
-says("lies at the upper end of both", lambda: -0.04 < upper_end("single") < 0,
-     predicted("single", 2, 2))
+says("lies at the upper end of both", lambda: -0.04 < upper_end("single") < 0)
 says("just above the deep ensemble's", lambda: 0 < upper_end(DEEP) < 0.04)
 says("It bore 24 megapascals", lambda: MIX.strength)
-says("both intervals begin above 31", lambda: min(low("single"), low(DEEP)) > 31,
-     predicted("single", 4, 0.9), predicted(DEEP, 4, 0.9))
-says("their intervals miss this strength", lambda: MIX.strength < min(
-     map(low, ("batch_ensemble", "rank1", "mc_dropout", "swag"))), predicted("swag", 4, 0.7))
+says("both intervals begin above 31", lambda: min(low("single"), low(DEEP)) > 31)
+says("their intervals miss this strength",
+     lambda: MIX.strength < min(map(low, ("batch_ensemble", "rank1", "mc_dropout", "swag"))))
 says("its interval is not wider than",
-     lambda: np.diff(mixes.intervals(DEEP)[:, [4, 2]], axis=0)[0].argmin() == 0,
-     predicted(DEEP, 4, 1.1, "std"))
+     lambda: np.diff(mixes.intervals(DEEP)[:, [4, 2]], axis=0)[0].argmin() == 0)
 says("and all four expect too much", all_expect_more)
