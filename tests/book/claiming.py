@@ -379,7 +379,8 @@ def cells(value: Any, column: str = "", words: str = "") -> Iterator[tuple[str, 
             yield from cells(one, column, words)
     elif isinstance(value, Row):
         inside = {key: dict.get(value, key) for key in value}
-        words += "".join(one for one in inside.values() if isinstance(one, str))
+        if column:  # a table's own words, such as its date, stand for all of its rows
+            words += "".join(one for one in inside.values() if isinstance(one, str))
         for key, one in inside.items():
             if not isinstance(one, Row):
                 yield f"{column}/{key}", value, key, words
