@@ -107,26 +107,23 @@ def predict(
     examples = number_of_examples("x", x)
     size = examples if batch_size is None else checks.positive_int("batch_size", batch_size)
     parts = [rows_of(x, slice(i, i + size), examples) for i in range(0, examples, size)]
-    device, draws = _device(net), list[Any]()
-    with predicting(net):
-        for _ in range(samples):
-            own = noise
-            if noise is None and len(parts) > 1:
-                own = _noise_for_all(net, to_device(parts[0], device))
-            runs = [_run(net, to_device(part, device), own) for part in parts]
-            draws.append(join_nested(runs, "the output of net", 1))
-    return join_nested(draws, "the output of net", 0)
+    return predict_minibatches(net, parts, samples=samples, noise=noise, alone=len(parts) == 1)
 
 
 def predict_minibatches(
-    net: nn.Module, x: Iterable[Inputs], *, samples: int, noise: dict[str, Tensor] | None = None
-) -> Any:
-    """Return the predictions for inputs that come along, each run by all draws at once."""
-    device, noises, outputs = _device(net), [noise] * samples, list[Any]()
+    net: nn.Module, x: Iterable[Inputs], *, samples: int, noise: dict[str, Tensor] | None = None,
+    alone: bool = False,
+) -> Any:  # fmt: skip
+    """Return the predictions for inputs that come along, each run by all draws at once.
+
+    Noise that all minibatches share is drawn first, but for one that comes `alone`.
+    """
+    device = next((parameter.device for parameter in net.parameters()), None)
+    noises, outputs = [noise] * samples, list[Any]()
     with predicting(net):
         for part in x:
             inputs = to_device(part, device)
-            if not outputs and noise is None:
+            if not outputs and noise is None and not alone:
                 noises = [_noise_for_all(net, inputs) for _ in range(samples)]
             runs = [_run(net, inputs, own) for own in noises]
             outputs.append(join_nested(runs, "the output of net", 0))
@@ -144,10 +141,6 @@ def _module_draws(module: nn.Module) -> bool:
     if isinstance(module, ModelEnsemble):
         return module.draws
     return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
-
-
-def _device(net: nn.Module) -> torch.device | None:
-    return next((parameter.device for parameter in net.parameters()), None)
 
 
 def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs]:

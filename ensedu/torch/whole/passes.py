@@ -10,7 +10,7 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import is_
@@ -489,18 +489,10 @@ def _rebound(value: Any, twins: dict[int, Any]) -> Any:
 
 def _ids(value: Any) -> tuple[int, ...]:
     """Tell apart the tensors that an attribute holds."""
-    if isinstance(value, Tensor):
-        return (id(value),)
-    if not isinstance(value, (list, tuple, dict)):
-        return ()
-    if all(
-        isinstance(x, CONSTANTS) for x in (value.values() if isinstance(value, dict) else value)
-    ):
-        return ()
-    try:
-        return tuple(id(x) for _, x in named_tensors(value))
-    except TypeError:
-        return ()
+    if isinstance(value, (Tensor, list, tuple, dict)):
+        with suppress(TypeError):  # of what could hide some
+            return tuple(id(x) for _, x in named_tensors(value))
+    return ()
 
 
 @contextmanager
