@@ -44,7 +44,7 @@ const makeBars = (on) => {
   const rows = new Map();
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", "", "parameters", "of one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
+    ...["", "", "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -62,7 +62,7 @@ const makeBars = (on) => {
     body.append(row);
   }
   const about = make("p", { class: "note" },
-    "To train with Adam takes a gradient and two averages beside each trained parameter. "
+    "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter. "
     + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
   const rule = make("span", { class: "rule" });
   const ruleWords = make("span", { class: "rule-words" });

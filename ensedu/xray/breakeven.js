@@ -28,7 +28,7 @@ const makeMap = (on) => {
   const about = make("p", { class: "note" });
   const link = make("a");
   const box = make("div", { class: "map-box" }, canvas);
-  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
+  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the stronger its color`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },

@@ -40,7 +40,7 @@ const makeStage = (on) => {
     const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
     const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
-    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : 360) + curves, words };
+    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : clamp(0.3 * width, 360, 450)) + curves, words };
     composed.clear();
     return frame;
   };
@@ -148,10 +148,11 @@ const makeStage = (on) => {
     const word = METHODS[current].members ? "member" : "sample";
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
-    for (let i = 0; i < (METHODS[current].members ? M : layout.ghosts); i += 1) {
+    const shown = METHODS[current].members ? M : layout.ghosts;
+    for (let i = 0; i < shown; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
-      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
+      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}${shown < M && i === shown - 1 ? ` of ${M}` : ""}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
     }
   };
   const placeCurves = (context, layout, state) => {
