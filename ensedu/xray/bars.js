@@ -56,7 +56,8 @@ const makeBars = (on) => {
       row.setAttribute("aria-disabled", "true");
       row.classList.add("refused");
       row.title = DATA.refused[method];
-      track.replaceChildren(make("span", { class: "why" }, `not this model: ${DATA.refused[method]}`));
+      const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
+      track.replaceChildren(make("span", { class: "why" }, `not this model, ${again ? `as with ${METHODS[again].label}` : `because ${DATA.refused[method]}`}`));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
@@ -105,6 +106,7 @@ const makeBars = (on) => {
     }
     key.style.setProperty("--own", `var(--${current})`);
     const length = roundBelow(110 / perNumber);
+    rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");

@@ -70,7 +70,8 @@ const makeMap = (on) => {
   };
 
   const show = (state, layers) => {
-    if (!near && !printing.matches) return;
+    element.hidden = RIVALS.some((method) => DATA.refused[method]);
+    if (element.hidden || (!near && !printing.matches)) return;
     const sized = DATA.sizes?.length > 2;
     const depth = sized ? sizesOf(state).length - 2 : 1;
     const layersAt = (h) => (sized ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]);

@@ -103,7 +103,7 @@ const makeTree = (on) => {
       const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
       const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
       const totals = [SINGLE, DEEP, method].map((each) => (DATA.refused[each] ? "–" : digits(totalOf(countAll(own, each, state.M)))));
-      const words = [view.own ? treatmentOf(entries[0].layer, method) : "", ...totals];
+      const words = [view.own && !DATA.refused[method] ? treatmentOf(entries[0].layer, method) : "", ...totals];
       view.cells.forEach((cell, k) => setText(cell, words[k]));
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
       const thin = own.filter((layer) => why.has(layer)).length;
@@ -115,7 +115,7 @@ const makeTree = (on) => {
       : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that r and s of all members cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));
-    setText(note, refused ? `${METHODS[method].label} cannot take this model: ${refused}` : `${sharing} Press a layer to look into it.`);
+    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Press a layer to look into it.`);
     setText(heads[1], `as a ${METHODS[method].label}`);
   };
   return { element, show };

@@ -10,7 +10,7 @@ from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES, size_option
 from ensedu.torch import models
 from ensedu.torch.members import without_values
-from ensedu.xray.conversion import converted
+from ensedu.xray.layers import converted
 from ensedu.xray.picture import HERE
 
 NUMBERS = (*ROLES, "frozen")
