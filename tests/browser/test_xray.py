@@ -305,8 +305,8 @@ def book_page(browser, tmp_path, monkeypatch):
     ]
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
-        f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}"
-        f"<p>{link}</p>"
+        f"<p>{link}</p><div style='height: 300px'></div>"
+        f"<figure>{html}</figure>{small.TALL}<p>{link}</p>"
     )
     small.write(tmp_path / "empty.html", "A chapter", body, css, *scripts)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
