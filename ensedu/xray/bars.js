@@ -57,7 +57,7 @@ const makeBars = (on) => {
       row.classList.add("refused");
       row.title = DATA.refused[method];
       const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
-      track.replaceChildren(make("span", { class: "why" }, `not this model, ${again ? `as with ${METHODS[again].label}` : `because ${DATA.refused[method]}`}`));
+      track.replaceChildren(make("span", { class: "why" }, `not this model: ${again ? `as for ${METHODS[again].label}` : DATA.refused[method]}`));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
