@@ -231,8 +231,7 @@ const makeStage = (on) => {
     more.hidden = !refused && layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
     setText(more, refused ? `${METHODS[method].label} cannot take this model: ${refused}` : "More than fits at this scale: see all");
     markStop(state);
-    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${more.hidden ? "" : more.textContent}`);
-    if (refused) return;
+    if (refused) return void canvas.setAttribute("aria-label", more.textContent);
     const { members } = METHODS[method];
     const both = totalOf(countAll(scope, method, state.M));
     const mine = members ? ownedOf(scope, method, state.M) : 0;

@@ -112,7 +112,7 @@ const makeTree = (on) => {
     const [refused, losing] = [DATA.refused[method], why.size];
     const one = losing === 1;
     const sharing = DATA.refused[shares ? method : SHARING] || state.M === 1 ? ""
-      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that r and s of all members cost as much as the copies of W that they replace, or more.`
+      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that the two vectors of each member, r and s, cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));
     setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Press a layer to look into it.`);
