@@ -1,17 +1,15 @@
 """What a layer costs by formula: operations, numbers moved, and a bound on time.
 
-`layer` costs one layer of any method, with the arguments of `ensedu.counting.layer`; `linear` (one
-network), `deep_ensemble`, … are `layer` for one method each. Needs nothing but the standard
-library. Not counted are random numbers, softplus, and what an activation does.
+`layer` costs one layer of any method, with the arguments of `ensedu.counting.layer`. Needs nothing
+but the standard library. Not counted are random numbers, softplus, and what an activation does.
 """
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Protocol
 
 from ensedu import counting
 from ensedu.common import checks
-from ensedu.methods import METHODS, checked_sizes, functions_by_method
+from ensedu.methods import METHODS, checked_sizes
 
 __all__ = ["FORMS", "Cost", "layer"]
 
@@ -188,34 +186,3 @@ def layer(
         num_activations=ways * (inputs + outputs),
         itemsize=itemsize,
     )
-
-
-if TYPE_CHECKING:
-
-    class LayerOfAMethod(Protocol):
-        """`layer` for one method."""
-
-        def __call__(
-            self,
-            in_features: int,
-            out_features: int,
-            ensemble_size: int | None = None,
-            *,
-            samples: int | None = None,
-            batch_size: int,
-            kernel_size: int | tuple[int, int] = 1,
-            in_positions: int = 1,
-            out_positions: int = 1,
-            bias: bool = True,
-            form: str = "scale",
-            backward: bool = False,
-            itemsize: int = 4,
-        ) -> Cost: ...
-
-    # One for each row of the table, which a type checker does not read: it takes any name.
-    def __getattr__(name: str) -> LayerOfAMethod: ...
-
-
-FUNCTIONS = functions_by_method(layer)
-globals().update(FUNCTIONS)
-__all__ += list(FUNCTIONS)

@@ -4,8 +4,6 @@ Letters are the book's: a layer has ``m`` inputs and ``n`` outputs, an ensemble 
 Needs nothing but the standard library.
 """
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +17,6 @@ __all__ = [
     "Array",
     "Method",
     "checked_sizes",
-    "functions_by_method",
     "layer_methods",
     "role_sums",
     "size_option",
@@ -299,32 +296,3 @@ def role_sums(method: str) -> dict[str, str]:
             factors = shapes[0]
         result[role] = " · ".join(factors)
     return result
-
-
-def functions_by_method(layer: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return a function a method, ``layer(…, method=…)``, by the method's key.
-
-    A single network's is called ``linear``. Modules that count or cost layers offer these.
-    Raises ``TypeError`` for a `layer` that is no function.
-    """
-    if not inspect.isfunction(layer):
-        raise TypeError(f"layer must be a function, got {checks.given(layer)}")
-
-    def of(method: Method) -> Callable[..., Any]:
-        def function(
-            in_features: int, out_features: int, ensemble_size: int | None = None, **options: Any
-        ) -> Any:
-            return layer(in_features, out_features, method.key, ensemble_size, **options)
-
-        function.__name__ = function.__qualname__ = (
-            "linear" if method.key == "single" else method.key
-        )
-        function.__module__ = layer.__module__
-        function.__doc__ = (
-            f"`{layer.__name__}` for ``{method.key!r}``: {method.source}.\n\n"
-            f"Takes and raises what `{layer.__name__}` does."
-        )
-        return function
-
-    functions = map(of, METHODS.values())
-    return {function.__name__: function for function in functions}

@@ -310,7 +310,6 @@ COUNTING = [
     (lambda: counting.linear(10**400, 3), ValueError, ["in_features", "1000", "below 2**63"]),
     (lambda: counting.Count(name=3), TypeError, ["name", "3", "string"]),
     (lambda: counting.Count(layers=[counting.Count()]), TypeError, ["layers", "list", "tuple of Counts"]),
-    (lambda: methods.functions_by_method(3), TypeError, ["layer", "3", "function"]),
     (lambda: methods.Method("a", "b", "c", "d", [WEIGHT]), TypeError, ["arrays", "list", "tuple of Array"]),
     (lambda: costs.Cost(1, 2, 0, 0).intensity, ValueError, ["num_params", "0", "that moves"]),
     (lambda: costs.Cost(10**400, 2, 1, 1).intensity, ValueError, ["product_flops", "1000", "below 1e308"]),
@@ -777,7 +776,7 @@ def test_numpy_integers_are_integers_and_do_not_overflow():
     size = np.int32(50_000)
     assert counting.linear(size, size).total == 50_000**2 + 50_000
     assert isinstance(counting.linear(size, np.int64(3)).total, int)
-    assert costs.linear(size, size, batch_size=np.int32(4)) == costs.linear(
+    assert costs.layer(size, size, batch_size=np.int32(4)) == costs.layer(
         50_000, 50_000, batch_size=4
     )
     assert type(costs.Cost(size, 0, size, 0, np.int64(8)).bytes) is int

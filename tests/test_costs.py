@@ -65,8 +65,6 @@ def test_a_forward_pass_costs_what_the_layer_does(method, m, n, M, B, bias):
     assert cost.num_activations == x.numel() + layer(x).numel()
     assert cost.bytes == 4 * (cost.num_params + cost.num_activations)
     assert cost.intensity == cost.flops / cost.bytes
-    name = "linear" if method == "single" else method
-    assert getattr(costs, name)(m, n, **size, form=form) == cost
 
 
 @pytest.mark.parametrize("form", costs.FORMS)
@@ -80,8 +78,8 @@ def test_modulating_costs_what_the_two_forms_do_backward(form):
     run = products.scale if form == "scale" else products.MemorySavingFold.apply
     y = run(x, weight, r, s, None)
     forward, both = (
-        costs.batch_ensemble(
-            m, n, ensemble_size=M, batch_size=B, bias=False, form=form, backward=backward
+        costs.layer(
+            m, n, "batch_ensemble", M, batch_size=B, bias=False, form=form, backward=backward
         )
         for backward in (False, True)
     )
@@ -98,8 +96,8 @@ def test_a_convolution_costs_a_product_at_each_position(m, n, k, B, M, bias):
     height, width = 6, 5
     layer = et.DeepEnsembleConv2d(m, n, k, M, bias=bias)
     out = layer.output_size(height, width)
-    cost = costs.deep_ensemble(
-        m, n, ensemble_size=M, batch_size=B, kernel_size=k, in_positions=height * width,
+    cost = costs.layer(
+        m, n, "deep_ensemble", M, batch_size=B, kernel_size=k, in_positions=height * width,
         out_positions=out[0] * out[1], bias=bias,
     )  # fmt: skip
     x = torch.randn(M, B, m, height, width)
@@ -112,7 +110,7 @@ def test_a_convolution_costs_a_product_at_each_position(m, n, k, B, M, bias):
 
 
 def test_the_roofline_is_the_slower_of_computing_and_moving():
-    cost = costs.deep_ensemble(5, 11, ensemble_size=3, batch_size=7, itemsize=2)
+    cost = costs.layer(5, 11, "deep_ensemble", 3, batch_size=7, itemsize=2)
     assert cost.seconds(1.0, 1e30) == cost.flops
     assert cost.seconds(1e30, 1.0) == cost.bytes == 2 * (3 * 66 + 21 * 16)
     ridge = cost.intensity  # a machine that computes this many for each byte waits for neither

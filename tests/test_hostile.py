@@ -234,7 +234,6 @@ OTHERS = {
     "measured.load": {"name": "speed-cpu"},
     "measured.row": {"k": 1},
     "methods.Method": {"layer": "Rank1"},
-    "methods.functions_by_method": {"layer": counting.layer},
     "numpy.Sequential": {"layers*": LINEAR},
     "numpy.fit": {"net": en.Linear(m, 2, rng=rng()), "nll": en.half_squared_error},
     "numpy.gaussian_nll": {"targets": np.ones((B, 1))},
@@ -276,10 +275,11 @@ for key, row in methods.METHODS.items():
     options = {"kernel_size": 3, "bias": True, "ensemble_size": M if row.members else None}
     options |= {"samples": 2} if row.stochastic else {}
     OTHERS[f"counting.{name}"] = options
-    OTHERS[f"costs.{name}"] = options | {
-        "batch_size": B, "in_positions": 9, "out_positions": 9, "form": "fold", "backward": True,
-        "itemsize": 4,
-    }  # fmt: skip
+OTHERS["costs.layer"] = {
+    "method": "rank1", "ensemble_size": M, "samples": 2, "kernel_size": 3, "bias": True,
+    "batch_size": B, "in_positions": 9, "out_positions": 9, "form": "fold", "backward": True,
+    "itemsize": 4,
+}  # fmt: skip
 IMAGES = np.ones((B, m, 9, 9))
 OF_IMAGES = {
     "AvgPool2d", "Conv2d", "Flatten", "MaxPool2d", "BatchEnsembleConv2d", "DeepEnsembleConv2d",

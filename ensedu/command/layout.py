@@ -7,7 +7,7 @@ from ensedu.common import checks
 from ensedu.counting.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 
-__all__ = ["tables"]
+__all__ = ["refusals", "tables"]
 
 
 def tables(report: dict[str, Any]) -> str:
@@ -43,14 +43,19 @@ def tables(report: dict[str, Any]) -> str:
         shape = " × ".join(map(str, report["input"]))
         table = _text_table(rows, {"flops": "FLOPs", "flops_ratio": "× single"})
         parts.append(f"a forward pass of {batch} example{'s' * (batch > 1)} of {shape}\n{table}")
-    refused: dict[str, list[str]] = {}
-    for row in report["methods"]:
-        if "refused" in row:
-            refused.setdefault(row["refused"], []).append(row["label"])
-    for why, labels in refused.items():
-        words = f"without {', '.join(labels)}: {why}"
-        parts.append(textwrap.fill(words, 79, subsequent_indent="  ", break_on_hyphens=False))
-    return "\n\n".join(parts)
+    refused = {row["method"]: row["refused"] for row in report["methods"] if "refused" in row}
+    return "\n\n".join([*parts, *refusals(refused)])
+
+
+def refusals(refused: dict[str, str]) -> list[str]:
+    """Return in words which methods leave a model out, each reason once; given by method."""
+    labels: dict[str, list[str]] = {}
+    for key, why in refused.items():
+        labels.setdefault(why, []).append(METHODS[key].label)
+    lines = (f"without {', '.join(those)}: {why}" for why, those in labels.items())
+    return [
+        textwrap.fill(line, 79, subsequent_indent="  ", break_on_hyphens=False) for line in lines
+    ]
 
 
 def _text_table(rows: list[dict[str, Any]], titles: dict[str, str]) -> str:

@@ -15,9 +15,8 @@ from ensedu.command.errors import (
     with_option_name,
 )
 from ensedu.command.readers_model import build_model, import_named
-from ensedu.common.checks import optional
 from ensedu.methods import METHODS, ROLES
-from ensedu.xray.conversion import converted
+from ensedu.xray.layers import converted
 
 __all__ = ["count_model"]
 
@@ -29,10 +28,6 @@ FEW = (2, 3)
 
 def count_model(options: argparse.Namespace) -> dict[str, Any]:
     """Count the model by each method, without values if that is possible."""
-    try:
-        optional("torch", "torch")
-    except ImportError as error:
-        raise CommandError(str(error)) from error
     if options.input is None and (options.batch is not None or options.integers):
         given = "--integers" if options.batch is None else "--batch"
         raise CommandError(f"{given} is for --input, and must be left out without it")

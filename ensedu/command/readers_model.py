@@ -16,7 +16,11 @@ __all__ = ["build_model", "import_named"]
 
 
 def import_named(name: str) -> Any:
-    """Import what ``MODULE:FACTORY`` names."""
+    """Import what ``MODULE:FACTORY`` names; Torch is there, or an error says so."""
+    try:
+        checks.optional("torch", "torch")
+    except ImportError as error:
+        raise CommandError(str(error)) from error
     module, _, path = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
         raise CommandError(

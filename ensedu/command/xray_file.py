@@ -7,8 +7,8 @@ import warnings
 from typing import Any
 
 from ensedu.command.errors import CommandError, with_option_name
+from ensedu.command.layout import refusals
 from ensedu.command.readers_model import build_model, import_named
-from ensedu.common.checks import optional
 from ensedu.xray.picture import SIZES, XRay, xray
 
 __all__ = ["draw_model"]
@@ -28,18 +28,15 @@ def draw_model(options: argparse.Namespace) -> str:
         raise CommandError(words.replace("ensemble_size", "--ensemble-size", 1)) from None
     except OSError as error:
         raise CommandError(f"--output: {error}") from None
-    refused = "".join(f"\nwithout {key}: {why}" for key, why in picture.refused.items())
-    return f"{path}: {picture!r}{refused}"
+    return "\n".join([f"{path}: {picture!r}", *refusals(picture.refused)])
 
 
 def _of_model(options: argparse.Namespace, names: dict[str, Any]) -> XRay:
-    try:
-        torch = optional("torch", "torch")
-    except ImportError as error:
-        raise CommandError(str(error)) from error
     # Standard output is for what was drawn, whatever the user's code prints.
     with contextlib.redirect_stdout(sys.stderr):
         found = import_named(options.model)
+        import torch
+
         model = found  # a module has values of its own, which the page shows
         if not isinstance(found, torch.nn.Module):
             try:

@@ -14,7 +14,6 @@ from ensedu.methods import (
     ROLE_LABELS,
     ROLES,
     checked_sizes,
-    functions_by_method,
     layer_methods,
     role_sums,
     size_option,
@@ -186,8 +185,22 @@ if TYPE_CHECKING:
         ) -> Count: ...
 
 
+def _layer_of(method: str) -> Callable[..., Count]:
+    def function(
+        in_features: int, out_features: int, ensemble_size: int | None = None, **options: Any
+    ) -> Count:
+        return layer(in_features, out_features, method, ensemble_size, **options)
+
+    function.__name__ = function.__qualname__ = "linear" if method == "single" else method
+    function.__doc__ = (
+        f"`layer` for ``{method!r}``: {METHODS[method].source}.\n\n"
+        "Takes and raises what `layer` does."
+    )
+    return function
+
+
 #: `layer` for each method, by the name of the function.
-FUNCTIONS = functions_by_method(layer)
+FUNCTIONS = {function.__name__: function for function in map(_layer_of, METHODS)}
 globals().update(FUNCTIONS)  # each stands where its __module__ says that it does
 
 

@@ -187,7 +187,7 @@ const makeControls = () => {
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
-  const loop = button("Save the loop", "A picture that moves: the way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
+  const loop = button("Save as a loop", "A picture that moves: the way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
@@ -196,16 +196,15 @@ const makeControls = () => {
   const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
-    + "members that share most of their weights cost little more than one. Below, one parameter always has the same area. Drag the slider to share.");
-  const letters = make("p", { class: "lead" },
-    "A layer has m inputs and n outputs. A member's r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.");
+    + "members that share their weights cost little more than one. A parameter keeps its area: drag the slider below the picture, and watch.");
+  const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
     make("button", { type: "button" }),
     make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
   rest.lastChild.hidden = location.protocol === "about:";
   rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
-  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts, loop);
   let steps = "";
   const show = (current, layers) => {
     members.show(current.M);
@@ -235,8 +234,9 @@ const makeControls = () => {
     const method = chosen(current);
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
+    setText(letters, lettersOf(method));
   };
-  return { element, head, lead, letters, zoom, loop, fits, rest, show };
+  return { element, head, lead, letters, zoom, fits, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -283,7 +283,6 @@ const map = makeMap({
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
-stage.under.prepend(controls.loop);
 stage.under.after(guess.element);
 root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {

@@ -44,7 +44,7 @@ const makeBars = (on) => {
   const rows = new Map();
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", "", "parameters", "of one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
+    ...["", "", "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -56,13 +56,14 @@ const makeBars = (on) => {
       row.setAttribute("aria-disabled", "true");
       row.classList.add("refused");
       row.title = DATA.refused[method];
-      track.replaceChildren(make("span", { class: "why" }, `not this model: ${DATA.refused[method]}`));
+      const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
+      track.replaceChildren(make("span", { class: "why" }, `not this model: ${again ? `as for ${METHODS[again].label}` : DATA.refused[method]}`));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
   }
   const about = make("p", { class: "note" },
-    "To train with Adam takes a gradient and two averages beside each trained parameter. "
+    "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter. "
     + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
   const rule = make("span", { class: "rule" });
   const ruleWords = make("span", { class: "rule-words" });
@@ -105,6 +106,7 @@ const makeBars = (on) => {
     }
     key.style.setProperty("--own", `var(--${current})`);
     const length = roundBelow(110 / perNumber);
+    rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");

@@ -28,7 +28,7 @@ const makeMap = (on) => {
   const about = make("p", { class: "note" });
   const link = make("a");
   const box = make("div", { class: "map-box" }, canvas);
-  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the darker`]]
+  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the stronger its color`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
@@ -70,7 +70,8 @@ const makeMap = (on) => {
   };
 
   const show = (state, layers) => {
-    if (!near && !printing.matches) return;
+    element.hidden = RIVALS.some((method) => DATA.refused[method]);
+    if (element.hidden || (!near && !printing.matches)) return;
     const sized = DATA.sizes?.length > 2;
     const depth = sized ? sizesOf(state).length - 2 : 1;
     const layersAt = (h) => (sized ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]);

@@ -47,7 +47,7 @@ let guessing = 2.5; // of how many networks, while it is dragged
 const makeGuess = (on) => {
   const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: guessing, "aria-label": "Your guess" });
   const output = make("output", {}, "× 2.50");
-  const ready = make("button", { type: "button", class: "tool" }, "That is my guess");
+  const ready = make("button", { type: "button", class: "tool" }, "Guess");
   const words = make("p", { class: "asked" });
   const line = make("div", { class: "guessed" }, range, output, ready);
   const element = make("div", { class: "guess" }, words, line);
@@ -63,8 +63,8 @@ const makeGuess = (on) => {
     line.hidden = !isOpen(state) || state.guess !== null;
     range.max = Math.max(2, state.M);
     const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
-    setText(words, isOpen(state) && state.guess === null ? `${plural(state.M, "member")} will share one W. How many networks’ parameters do they then store?`
-      : state.guess === null ? "" : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
+    setText(words, isOpen(state) && state.guess === null ? `If ${plural(state.M, "member")} share one W, how many networks do they cost?`
+      : state.guess === null ? "" : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider below.`
       : `Your guess was ${times(state.guess)}. A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
   };
   return { element, show };

@@ -10,6 +10,18 @@ const sentenceOf = (method, M) => {
   return "One network: every number is stored once.";
 };
 
+// What the letters of a formula are.
+const lettersOf = (method) => {
+  const matrix = "A layer has m inputs and n outputs: its matrix W has a row for each input and a column for each output.";
+  if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
+  if (isModulated(method)) {
+    const drawn = spreads(method) ? " Each prediction draws r and s anew, from the means and standard deviations that are stored." : "";
+    return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
+  }
+  if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number.`;
+  return METHODS[method].stochastic ? `${matrix} Each prediction leaves out other units, which are not stored.` : matrix;
+};
+
 // In a convolution each of the m n entries is a kernel.
 const kernelOf = ({ kernel }) => (kernel.length ? `mn counts ${kernel.join(" × ")} times` : "");
 

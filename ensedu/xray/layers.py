@@ -1,6 +1,7 @@
 """The layers of a model as the X-ray shows them, read off the arrays that each method makes."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,9 +11,8 @@ from typing import Any
 from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLES, size_option
-from ensedu.xray.conversion import converted
 
-__all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
+__all__ = ["Layer", "Matrix", "Reading", "converted", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
 SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.spread)
@@ -147,6 +147,38 @@ def read_model(
         if "deep_ensemble" in one:
             layer["kept"] = kept.get(layer["name"], (0, 0))
     return Reading(tuple(Layer(**layer) for layer in layers.values()), counts, refused)
+
+
+def converted(
+    model: Any,
+    method: str,
+    number: int,
+    *,
+    head: str | None = None,
+    shared: Sequence[Any] = (),
+    modulated: Sequence[Any] = (),
+) -> Any:
+    """Return a model as an ensemble of so many members or samples, to be counted.
+
+    Raises what `ensedu.torch.ensemble` raises, and warns of nothing that is about values.
+    """
+    from ensedu.torch import ensemble
+
+    if method == "single":
+        return model
+    more: dict[str, Any] = {"head": head} if METHODS[method].body else {}
+    if METHODS[method].apart:
+        more["initialize"] = _leave_as_copied
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "members 1 and 2 start equal|model looks trained")
+        return ensemble(
+            model, method, **size_option(method, number),
+            shared=shared, modulated=modulated, **more,
+        )  # fmt: skip
+
+
+def _leave_as_copied(member: Any) -> None:
+    """Leave a member as it was copied."""
 
 
 def _last_product(model: Any) -> str | None:

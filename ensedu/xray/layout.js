@@ -107,11 +107,10 @@ const roomsOf = (content, method, M, unit, frame) => {
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * slot.w > (narrow ? 1 : 0.45) * frame.width;
   const left = { x: 0, y: frame.head, w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP) };
-  // One below the other, nothing that is stored once takes no room; nor do curves where there are none.
-  const none = isApart(method) && !METHODS[method].body;
+  // One below the other, curves take no room where there are none.
   const above = narrow ? 4 : frame.above;
   const sheet = slot.h - frame.above + above;
-  const once = none ? 0 : sheet * (stacked ? 2 : 1) + content.under;
+  const once = sheet * (stacked ? 2 : 1) + content.under;
   // Both zones have room for their words, and the members begin where the words of theirs do.
   const right = narrow
     ? { x: 0, y: 2 * frame.head + once, w: frame.width }

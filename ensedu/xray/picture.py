@@ -129,7 +129,8 @@ class XRay:
 
     def __repr__(self) -> str:
         total = self.counts["single"].total
-        return f"XRay({self.name!r}: {total:,} parameters in {len(self.layers):,} layers)"
+        layers = f"{len(self.layers):,} layer{'s' * (len(self.layers) != 1)}"
+        return f"XRay({self.name!r}: {total:,} parameters in {layers})"
 
     def save(self, path: str | Path) -> Path:
         """Write the page, one file that needs no other, and return its path."""

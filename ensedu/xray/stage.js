@@ -40,7 +40,7 @@ const makeStage = (on) => {
     const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
     const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
-    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : 360) + curves, words };
+    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : clamp(0.3 * width, 360, 450)) + curves, words };
     composed.clear();
     return frame;
   };
@@ -114,8 +114,8 @@ const makeStage = (on) => {
       return false;
     }
     const { high, lost, small } = extentOf(state, layers, unit);
-    on.wants(lost || small);
-    const context = sizedCanvas(canvas, frame.width, high);
+    on.wants(!refused && (lost || small));
+    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
     context.imageSmoothingEnabled = false;
     const close = !isWhole(state);
     const textureOf = (box, color) => {
@@ -148,10 +148,11 @@ const makeStage = (on) => {
     const word = METHODS[current].members ? "member" : "sample";
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
-    for (let i = 0; i < (METHODS[current].members ? M : layout.ghosts); i += 1) {
+    const shown = METHODS[current].members ? M : layout.ghosts;
+    for (let i = 0; i < shown; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
-      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
+      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}${shown < M && i === shown - 1 ? ` of ${M}` : ""}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
     }
   };
   const placeCurves = (context, layout, state) => {
@@ -225,28 +226,29 @@ const makeStage = (on) => {
   const placeWords = (state, layers, layout) => {
     const method = chosen(state);
     const scope = on.scope(layers);
-    const count = DATA.refused[method] ? null : countAll(scope, method, state.M);
+    const refused = DATA.refused[method];
+    for (const zone of zones) zone.hidden = Boolean(refused);
+    more.hidden = !refused && layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
+    setText(more, refused ? `${METHODS[method].label} cannot take this model: ${refused}` : "More than fits at this scale: see all");
+    markStop(state);
+    if (refused) return void canvas.setAttribute("aria-label", more.textContent);
     const { members } = METHODS[method];
-    const both = count ? totalOf(count) : 0;
-    const mine = count && members ? ownedOf(scope, method, state.M) : 0;
+    const both = totalOf(countAll(scope, method, state.M));
+    const mine = members ? ownedOf(scope, method, state.M) : 0;
     setText(zones[0].firstChild, "Stored once, for all");
-    setText(zones[0].lastChild, count ? plural(both - mine, "parameter") : "not this model");
+    setText(zones[0].lastChild, plural(both - mine, "parameter"));
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
-    setText(zones[1].lastChild, members && count ? `${digits(mine / state.M)} × ${state.M}` : "");
+    setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     zones.forEach((zone, k) => {
       const { x, y } = k ? layout.zones.right : layout.zones.left;
       zone.style.transform = `translate(${Math.min(x, frame.width - 120)}px, ${y - frame.head}px)`;
     });
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
-    const lost = layout.high > frame.height + 2 || layout.wide > frame.width + 2;
-    more.hidden = !lost && count;
-    setText(more, count ? "More than fits at this scale: see all" : `${METHODS[method].label} cannot take this model: ${DATA.refused[method]}`);
     const unit = layout.portrait.w ? on.unit() : 1;
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
     setText(squareWords, `= ${roundWords(stands)}`);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
-    markStop(state);
   };
 
   const markStop = (state) => {

@@ -38,14 +38,14 @@ const nested = (entries, depth) => {
 const makeTree = (on) => {
   const list = make("ul", { class: "tree", role: "list" });
   const note = make("p", { class: "note" });
-  const heads = ["layer", "", "one network", "stored"].map((word) => make("span", {}, word));
+  const heads = ["layer", "", "one network", "", "stored"].map((word) => make("span", {}, word));
   const head = make("p", { class: "line heads", "aria-hidden": "true" }, ...heads);
   const element = make("section", { class: "panel tree-section", "aria-labelledby": "tree-title" },
     make("h2", { id: "tree-title" }, "Layer by layer"), note, head, list);
   let [shown, views, current] = ["", [], null];
 
   const row = (title, about, entries) => {
-    const cells = ["does", "before", "after"].map((name) => make("span", { class: name }));
+    const cells = ["does", "one", "apart", "after"].map((name) => make("span", { class: name }));
     const lost = make("span", { class: "lost" });
     const head = [make("span", { class: "title" }, title, " ", make("small", {}, about)), ...cells, lost];
     views.push({ cells, lost, entries, layers: entries.map(({ layer }) => layer), own: entries.length === 1 });
@@ -96,22 +96,26 @@ const makeTree = (on) => {
       list.replaceChildren(...build(layers.map((layer, at) => ({ layer, at })), 0));
     }
     const method = chosen(state);
-    let losing = 0;
+    // Where nothing is shared yet, what sharing would do.
+    const shares = isModulated(method);
+    const why = new Map(layers.map((layer) => [layer, lossOf(layer, shares ? method : SHARING, state.M)]).filter(([, words]) => words));
     for (const view of views) {
       const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
       const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
-      const [before, after] = [SINGLE, method].map((each) => (DATA.refused[each] ? null : totalOf(countAll(own, each, state.M))));
-      const words = [view.own ? treatmentOf(entries[0].layer, method) : "", digits(before), after === null ? "–" : digits(after)];
+      const totals = [SINGLE, DEEP, method].map((each) => (DATA.refused[each] ? "–" : digits(totalOf(countAll(own, each, state.M)))));
+      const words = [view.own && !DATA.refused[method] ? treatmentOf(entries[0].layer, method) : "", ...totals];
       view.cells.forEach((cell, k) => setText(cell, words[k]));
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
-      const why = view.own ? lossOf(entries[0].layer, method, state.M) : "";
-      setText(view.lost, why ? `▲ too thin to gain: ${why}` : "");
+      const thin = own.filter((layer) => why.has(layer)).length;
+      setText(view.lost, !thin ? "" : view.own ? `▲ too thin to gain: ${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
     }
-    if (isModulated(method)) losing = layers.filter((layer) => lossOf(layer, method, state.M)).length;
-    const refused = DATA.refused[method];
-    setText(note, refused ? `${METHODS[method].label} cannot take this model: ${refused}`
-      : losing ? `${plural(losing, "layer")} of ${layers.length} marked ▲ ${losing === 1 ? "is" : "are"} too thin to gain: r and s of all members cost as much as the copies of W that they replace, or more.`
-      : isModulated(method) && state.M > 1 ? "Every layer with a matrix gains. Press one to look into it." : "Press a layer to look into it.");
+    const [refused, losing] = [DATA.refused[method], why.size];
+    const one = losing === 1;
+    const sharing = DATA.refused[shares ? method : SHARING] || state.M === 1 ? ""
+      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that the two vectors of each member, r and s, cost as much as the copies of W that they replace, or more.`
+      : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
+    setText(heads[3], plural(state.M, "network"));
+    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Press a layer to look into it.`);
     setText(heads[1], `as a ${METHODS[method].label}`);
   };
   return { element, show };

@@ -9,8 +9,8 @@ from ensedu.xray.layers import Reading
 __all__ = ["of_model"]
 
 MOST_BINS, CORNER = 48, 6
-#: So many bytes may all of them have.
-ROOM = 60_000
+#: So many bytes may all of them have, and so many of each are its corner and its names.
+ROOM, BESIDE = 120_000, 280
 
 
 def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:
@@ -20,7 +20,8 @@ def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:
     stands beside them. Nothing for tensors without values.
     """
     matrices = [matrix for layer in reading.layers for matrix in layer.matrices]
-    side = min(MOST_BINS, isqrt(ROOM // max(1, len(matrices))))
+    room = max(0, ROOM // max(1, len(matrices)) - BESIDE)
+    side = min(MOST_BINS, isqrt(3 * room // 4))  # three bytes are four letters
     weights = dict(model.named_parameters(remove_duplicate=False))
     if side < CORNER or any(weights[matrix.name].is_meta for matrix in matrices):
         return None

@@ -12,7 +12,7 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.counting import Count
-from ensedu.methods import METHODS, functions_by_method, size_option
+from ensedu.methods import METHODS, size_option
 from ensedu.torch.network import layer_class
 
 # Layer by layer: 1→50, 50→50, 50→1, and the whole network, four members; roles of 50→50.
@@ -80,7 +80,6 @@ def test_every_method_has_a_function_of_its_own():
         assert METHODS[method].source in function.__doc__
         size = {"ensemble_size": 3} if METHODS[method].members else {}
         assert function(5, 7, **size) == counting.layer(5, 7, method, **size)
-    assert functions_by_method(counting.layer).keys() == {"linear", *METHODS} - {"single"}
 
 
 @given(*[st.lists(st.integers(0, 99), min_size=5, max_size=5)] * 2)

@@ -11,7 +11,7 @@ from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
 from ensedu.torch.whole.members import without_values
-from ensedu.xray.conversion import converted
+from ensedu.xray.layers import converted
 
 NUMBERS = (*ROLES, "frozen")
 

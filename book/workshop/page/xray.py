@@ -22,9 +22,10 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (390, 690), "share": (570, 1030), "map": (640, 790), "layer": (600, 1085),
-    "numbers": (750, 1290),
+    "model": (390, 690), "share": (600, 1040), "map": (640, 790), "layer": (620, 1010),
+    "numbers": (740, 1290),
 }  # fmt: skip
+CURVED = (760, 945)  # where it shares, with curves above the members
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
@@ -117,7 +118,8 @@ class XRayFigure:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(page, encoding="utf-8")
         data = "".join(f' data-{key}="{escape(text)}"' for key, text in self._named.items())
-        wide, narrow = ZOOMS[self.opening["zoom"]]
+        curved = self.opening["zoom"] == "share" and "curves" in self.picture.data()
+        wide, narrow = CURVED if curved else ZOOMS[self.opening["zoom"]]
         return (
             f'<div class="ensedu-xray"{" data-wide" * self.wide}{data}>'
             f'<iframe data-page="{FRAMES}{file}" title="{escape(self.alt)}" loading="lazy" '

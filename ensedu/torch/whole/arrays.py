@@ -109,12 +109,16 @@ def with_arrays(
     stored = copied(model)
     modules, biases = dict(model.named_modules()), plans.weights
     placed: set[str] = set()
+    places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
+    for name, module in model.named_modules(remove_duplicate=False):
+        places.setdefault(id(module), []).append(name)
     for name, (path, kind) in plans.sources.items():
         owner_path, _, key = name.rpartition(".")
         if path in plans.layers:
             if path not in placed:
-                layer = layer_like(model.get_submodule(path), method, members, options)
-                stored = _replaced(stored, model, path, layer)
+                module = model.get_submodule(path)
+                layer = layer_like(module, method, members, options)
+                stored = _replaced(stored, path, layer, places[id(module)])
             placed.add(path)
             continue
         owner = stored.get_submodule(owner_path)
@@ -135,17 +139,15 @@ def with_arrays(
     return stored
 
 
-def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
-    """Return `stored` with `layer` wherever the model has the module of this path."""
+def _replaced(stored: nn.Module, path: str, layer: nn.Module, names: list[str]) -> nn.Module:
+    """Return `stored` with `layer` under all names of the module of this path."""
     plain = vars(stored.get_submodule(path))
     vars(layer).update((key, plain[key]) for key in OF_PLACE)
     if not path:
         return layer
-    module = model.get_submodule(path)
-    for name, other in model.named_modules(remove_duplicate=False):
-        if other is module:
-            owner, _, key = name.rpartition(".")
-            stored.get_submodule(owner)._modules[key] = layer
+    for name in names:
+        owner, _, key = name.rpartition(".")
+        stored.get_submodule(owner)._modules[key] = layer
     return stored
 
 
