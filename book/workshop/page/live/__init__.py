@@ -5,7 +5,7 @@
     from workshop.page.live import live
 
     live(data="gap", method="rank1", ensemble_size=8)  # draw points, press Play
-    live(points=my_points)  # (N, 2), or (N, 3) with classes
+    live(points=[[-2, 1], [2, -1]])  # (N, 2), or (N, 3) with classes
 """
 
 import json

@@ -47,7 +47,6 @@ export const gauge = () => {
   return { element, show };
 };
 
-// The live trainer on a page: put together, watched, and led by the address.
 const COUNT = 250; // milliseconds between two numbers of the meter
 const SAY = 1000; // milliseconds between two sentences while it trains
 const KEEP = 3000; // milliseconds that an answer to the reader stands at least
@@ -247,7 +246,6 @@ export const mount = (root, { state: first, small = false, distributions = false
   };
 };
 
-// Where a trainer begins by itself: on a page of the book, and as a widget of Jupyter.
 // Build every trainer of the page, and every drawing of a digit.
 export const begin = () => {
   onPage(".ensedu-trainer", (root) => {

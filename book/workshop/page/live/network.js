@@ -1,4 +1,8 @@
 // The networks of ensedu.numpy in JavaScript: the same formulas, gradients and names, float64.
+//
+// Whatever a method stores, member i (or sample i) multiplies by a matrix W_i of its own. So there
+// is one product and one backward pass for all methods. Arrays are flat and row by row, shaped as in
+// the book: W (M, m, n), activations (M, B, n).
 
 export const arrayOf = (size, make) => {
   const array = new Float64Array(size);
@@ -91,6 +95,7 @@ export const summed = (array, M) => {
 // and which are distributions. So a method that is put together of what others are made of needs no
 // line here: a matrix of all or of each member, a shared one times r sᵀ, means with standard
 // deviations. W is (M, m, n), the bias (M, n).
+
 // mean + softplus(ρ) ε, for as many samples of one distribution as there is noise for.
 const drawnFrom = (mean, rho, noise) => {
   const std = rho.map(softplus);
@@ -217,12 +222,6 @@ export const gradientsOf = (method, params, noise, { M, m, n }, values, dW, db) 
   return grads;
 };
 
-// The networks of ensedu.numpy in JavaScript: the same formulas, gradients and names, float64.
-//
-// Whatever a method stores, member i (or sample i) multiplies by a matrix W_i of its own. So there
-// is one product and one backward pass for all methods; `member_matrices.js` says how W_i is made.
-//
-// Arrays are flat and row by row, shaped as in the book: W (M, m, n), activations (M, B, n).
 // In place; `backward` takes the gradient of what came out, and what came out.
 const ACTIVATIONS = {
   relu: {
@@ -372,7 +371,6 @@ export class Network {
   }
 }
 
-// Losses of all members, and their gradients.
 // Each member's and example's NLL ℓ, (M, B), in nats, and the gradient of each ℓ.
 const HEADS = {
   // ½ log 2πσ² + (y - μ)² / 2σ² for a known σ.
@@ -448,7 +446,6 @@ export const loss = (outputs, targets, M, B, head, reduction, options = {}) => {
   return { average, mixture, grad };
 };
 
-// How networks are trained: one step after the other.
 // Adam (Kingma and Ba 2015, algorithm 1); weights decay beside it (Loshchilov and Hutter 2019).
 export class Adam {
   constructor(net) {

@@ -108,7 +108,6 @@ export class Runner {
   }
 }
 
-// What trains and on what: the state, its changes, and the way back; no picture and no control.
 const REST = TRAINING.rest; // steps after which a run that began by itself pauses
 const SETTLE = 300; // milliseconds after which a hand has come to rest
 const UNDO = 50;
