@@ -35,7 +35,7 @@ HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-typed test-long test-portable test-others test-firefox test-launch mutants bench results lab refresh dist lint format clean
+.PHONY: help book pdf check-site test test-typed test-long test-portable test-others test-firefox test-launch mutants bench results lab refresh dist lint format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ book: $(READY) ## Build the book into _build/html
 	  || { grep -v '^.IPKernelApp' $(BUILD)/book.log; rm -rf $(BUILD)/.doctrees; exit 1; }
 	@echo "$$(head -n 1 $(BUILD)/sentences.txt): see $(BUILD)/sentences.txt"
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
+
+pdf: book ## Print the book into _build/book.pdf, and the cheat sheet beside it
+	$(PY) scripts/pdf.py $(BUILD)/html
 
 # A machine under load can stall a browser: what fails is tried once more, and named.
 check-site: book ## Open every page in a browser: errors, access, weight, sliders
