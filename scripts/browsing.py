@@ -1,5 +1,6 @@
 """The built book in a browser: its pages, a server, Chromium, and what goes wrong meanwhile."""
 
+import argparse
 import functools
 import gzip
 import shutil
@@ -24,6 +25,16 @@ SETTLE = "async () => { await window.MathJax?.startup?.promise; await document.f
 def find_browser():
     """Return the path of a Chromium, or None."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+def site_of(doc, arguments):
+    """Return the parser of a script with this docstring, and the built book that it is given."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("site", type=Path, help="the folder of the built book")
+    site = parser.parse_args(arguments).site.resolve()
+    if not find_browser():
+        parser.error(NO_BROWSER)
+    return parser, site
 
 
 @functools.cache

@@ -9,7 +9,6 @@ axe finds nothing against WCAG 2.2 AA, on a desk and on a phone, and no pale col
 its own files are light; a chapter shows a figure, or a table, on its first screen.
 """
 
-import argparse
 import os
 import re
 import sys
@@ -20,17 +19,16 @@ from urllib.parse import urlsplit
 
 from scripts.browsing import (
     DESK,
-    NO_BROWSER,
     PHONE,
     SHARED,
     SMALL,
     TABLET,
     Watch,
     chromium,
-    find_browser,
     open_context,
     packed,
     serve,
+    site_of,
     visit,
 )
 
@@ -338,11 +336,7 @@ def in_browser(*arguments):
 
 def main(arguments=None):
     """Check a site; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("site", type=Path, help="the folder of the built book")
-    site = parser.parse_args(arguments).site.resolve()
-    if not find_browser():
-        parser.error(NO_BROWSER)
+    parser, site = site_of(__doc__, arguments)
     if not (site / "index.html").exists():
         parser.error(f"{site} holds no index.html: run `make book`")
 

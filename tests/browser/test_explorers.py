@@ -271,14 +271,13 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     link.scroll_into_view_if_needed()
     dock.wait_for()
     words = dock.locator("summary")
-    assert words.inner_text() == figure.locator("[role=status]").text_content()
+    said, before = figure.locator("[role=status]"), words.inner_text()
+    assert before == said.text_content()
     link.click()
-    said = figure.locator("[role=status]").element_handle()
-    before = words.inner_text()
     page.wait_for_function(
-        "([words, said, before]) => ![before].includes(words.textContent)"
+        "([words, said, before]) => words.textContent !== before"
         " && words.textContent === said.textContent",
-        arg=[words.element_handle(), said, before],
+        arg=[words.element_handle(), said.element_handle(), before],
     )
     assert dock.locator(".ensedu-moving").is_visible()  # a strip unfolds
     place, own = dock.bounding_box(), link.bounding_box()
