@@ -21,7 +21,7 @@ import toy_experiment as toy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop import experiments
 from workshop.experiments import nuts
 from workshop.experiments.__main__ import folders, main
