@@ -56,8 +56,8 @@ says(
     Change(*way("deep_ensemble", "difference"), times=-1),
 )  # fmt: skip
 says(
-    "about 13,000 more homes",
-    lambda: round(verdict("deep_ensemble")["rows_to_settle"] - data()["table"]["rows_used"], -3),
+    "about 10,000 more homes",
+    lambda: round(verdict("deep_ensemble")["rows_to_settle"] - data()["table"]["rows_used"], -4),
     Change(*way("deep_ensemble", "rows_to_settle"), times=2),
 )
 says(
