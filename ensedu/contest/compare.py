@@ -23,13 +23,7 @@ from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.jobs import Contestant, Trained
 from ensedu.contest.kept import Kept, keep
 from ensedu.contest.one_table import verdicts, worst_group
-from ensedu.contest.plans import (
-    ENTRANTS,
-    as_task,
-    in_processes,
-    plan_of,
-    words_of_plan,
-)  # fmt: skip
+from ensedu.contest.plans import ENTRANTS, as_task, in_processes, plan_of, words_of_plan
 from ensedu.contest.report import answer, page
 from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.statistics import TaskScores

@@ -332,20 +332,14 @@ def _axis_of(axis: _Axis, band: float | int, texts: bool = True) -> str:
     if texts:
         inner += '<line class="grid" x1="0" x2="100%" y1="6" y2="6"/>'
         for tick in axis.ticks():
-            inner += f'<text x="{axis(tick)}" y="22" text-anchor="middle">{_tick(tick)}</text>'
+            value = f"{tick:,.10g}".replace("-", "−")
+            inner += f'<text x="{axis(tick)}" y="22" text-anchor="middle">{value}</text>'
         for words, x, anchor in (("← better", -8, "end"), ("worse →", 8, "start")):
             inner += (
                 f'<text class="said" x="{axis(0)}" dx="{x}" y="39" text-anchor="{anchor}">'
                 f"{words}</text>"
             )
     return inner
-
-
-def _tick(value: float | int) -> str:
-    if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
-        power = math.floor(math.log10(abs(value)) + 1e-9)
-        return f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-    return f"{value:,.10g}".replace("-", "−")
 
 
 def _coverage(data: Data) -> str:

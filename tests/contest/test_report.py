@@ -60,8 +60,7 @@ def data(*verdicts, finished=True, **table):
         "rows": rows if finished else rows[:14], "learning": [], "decisions": [ODD],
         "coverage": [{"level": 0.9, "rows": 523, "inside": 470, "worst": worst}],
         "held_out": {"calibrated": [52] * 5},
-        "check": {"rows": 3, "wealth": 1.2, "p": 0.8, "alarm": False, "words": "no sign",
-                  "path": [[1, 0.9], [2, 1.1], [3, 1.2]]},
+        "check": {"rows": 3, "wealth": 1.2, "p": 0.8, "alarm": False, "words": "no sign"},
     }  # fmt: skip
 
 
