@@ -35,7 +35,7 @@ HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help book check-site test test-typed test-long test-portable test-others test-firefox test-launch mutants bench results lab refresh dist lint format clean
+.PHONY: help book pdf check-site test test-typed test-long test-portable test-others test-firefox test-launch mutants bench results lab refresh dist lint format clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -49,10 +49,12 @@ book: $(READY) ## Build the book into _build/html
 	@echo "$$(head -n 1 $(BUILD)/sentences.txt): see $(BUILD)/sentences.txt"
 	@echo "Open $(CURDIR)/$(BUILD)/html/index.html"
 
+pdf: book ## Print the book into _build/book.pdf, and the cheat sheet beside it
+	$(PY) scripts/pdf.py $(BUILD)/html
+
 # A machine under load can stall a browser: what fails is tried once more, and named.
-check-site: book ## Open every page in a browser, print the cheat sheet: errors, access, weight, sliders
+check-site: book ## Open every page in a browser: errors, access, weight, sliders
 	$(PY) scripts/check_site.py $(BUILD)/html
-	$(PY) scripts/cheat_sheet.py $(BUILD)/html $(BUILD)/cheat-sheet.pdf
 	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
 
 test-firefox: book ## Train, click and move sliders in Firefox, which must be installed

@@ -32,7 +32,7 @@ from ensedu import costs, counting, data, methods, priors, uncertainty
 from ensedu.common import training
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
-from ensedu.torch.train import losses
+from ensedu.torch import losses
 from workshop import measured, plot
 from workshop.page import explore, live, method_table
 from workshop.page.live import toys

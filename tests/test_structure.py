@@ -25,13 +25,8 @@ FLOORS = (
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
-    "ensedu.torch": (
-        ("network", "models", "convert", "nested"),
-        ("roles",),
-        ("members",),
-        ("whole",),
-        ("train",),
-    ),
+    "ensedu.torch": (("network", "models", "convert", "trees"), ("losses", "whole"), ("train",)),
+    "ensedu.torch.whole": (("passes",), ("members",), ("arrays",), ("starts",), ("ensemble",)),
     "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),
 }
 

@@ -58,7 +58,7 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch.roles import names_of
+    from ensedu.torch.whole.roles import names_of
 
     model = build_model(found, options.model, device)
     asked = options.method or ["all"]

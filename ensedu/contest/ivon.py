@@ -21,7 +21,7 @@ from ensedu.contest.networks import (
     training_data,
 )
 from ensedu.torch import predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 
 __all__ = ["Ivon", "train_ivon"]
 

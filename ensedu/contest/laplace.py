@@ -22,7 +22,7 @@ from ensedu.contest.networks import (
     training_data,
 )
 from ensedu.torch import half_squared_error
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 
 __all__ = [
     "LaplaceLastLayer",

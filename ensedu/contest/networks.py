@@ -16,9 +16,9 @@ from ensedu.contest.jobs import Job
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, mlp, predict
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from ensedu.torch.models import lenet5
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
 
 __all__ = [
     "MEMBERS",

@@ -14,6 +14,7 @@ from ensedu.data import encoder
 from ensedu.methods import size_option
 from ensedu.sklearn.rows import is_frame
 from ensedu.torch import Sequential, Validation, fit, mlp, predict
+from ensedu.torch.base import seeded
 from ensedu.torch.train.predicting import draws_noise
 
 __all__ = ["Trained", "trained"]
@@ -59,8 +60,7 @@ def trained(
     x_scaler = encoder(x, unknown="ignore") if is_frame(x) else StandardScaler()
     y_scaler = StandardScaler() if y.ndim > 1 else None
     inputs = torch.from_numpy(x_scaler.fit_transform(x))
-    with torch.random.fork_rng(devices=[]):  # Torch's own generator stays as it was
-        torch.default_generator.manual_seed(seed)
+    with seeded(seed):
         net = mlp([inputs.shape[1], *widths, heads], method, dtype=torch.float64, **size)
     targets = torch.from_numpy(y if y_scaler is None else y_scaler.fit_transform(y))
     if patience is not None:

@@ -21,13 +21,13 @@ from ensedu.torch.conv import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.train.fitting import fit, parameter_groups
-from ensedu.torch.train.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.train.predicting import predict
-from ensedu.torch.whole import ensemble
+from ensedu.torch.whole.ensemble import ensemble
 
 __all__ = [
     "AvgPool2d",

@@ -1,6 +1,8 @@
-"""What the Torch layers share: where parameters start, and the checks of what they are given."""
+"""What all of Torch here shares: where parameters start, seeds, and checks of what is given."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -129,6 +131,22 @@ class OfThread(threading.local):
 def gpus_of(net: nn.Module) -> list[int]:
     """Return the numbers of the GPUs that a net is on."""
     return sorted({p.device.index for p in net.parameters() if p.is_cuda})
+
+
+@contextmanager
+def seeded(seed: int, net: nn.Module | None = None) -> Iterator[dict[str, torch.Generator]]:
+    """Let Torch draw from a seed, on the CPU and on the GPUs of a net, and go on as it was before.
+
+    Its generators are given by the names of their devices.
+    """
+    devices = [] if net is None else gpus_of(net)
+    with torch.random.fork_rng(devices):
+        generators = {"cpu": torch.default_generator}
+        generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
+        # Not torch.manual_seed, which seeds all devices, and those that nobody has used yet later.
+        for generator in generators.values():
+            generator.manual_seed(seed)
+        yield generators
 
 
 def not_dense(x: Tensor) -> str:

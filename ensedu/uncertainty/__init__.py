@@ -54,9 +54,7 @@ from ensedu.uncertainty.combine import (
     softmax,
     variance_parts,
 )
-from ensedu.uncertainty.conformal import conformal_quantile
-from ensedu.uncertainty.conformal_intervals import ConformalIntervals
-from ensedu.uncertainty.conformal_sets import ConformalSets
+from ensedu.uncertainty.conformal import ConformalIntervals, ConformalSets, conformal_quantile
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
 from ensedu.uncertainty.martingale import Exchangeability
 from ensedu.uncertainty.paired import Interval, holm, paired, resampled

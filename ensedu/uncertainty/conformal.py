@@ -1,4 +1,7 @@
-"""What conformal prediction rests on: the rank of one more score among n exchangeable ones."""
+"""Conformal intervals and sets: they hold their level on average, whatever the network believes.
+
+Both rest on the rank of one more score among n exchangeable ones.
+"""
 
 import math
 import warnings
@@ -6,13 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Integer
+from jaxtyping import Bool, Float, Integer
 from numpy import ndarray as Array
+from numpy.random import Generator
 
 from ensedu.common import checks
+from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
+from ensedu.uncertainty.intervals import of_likelier
 
-__all__ = ["Conformal", "conformal_quantile"]
+__all__ = ["Conformal", "ConformalIntervals", "ConformalSets", "conformal_quantile"]
+
+#: So many numbers, of n rows times new ones, stand in memory at a time.
+CELLS = 2**22
 
 
 def conformal_quantile(scores: Float[Any, " n"], level: float) -> float:
@@ -73,6 +82,165 @@ class Conformal:
     def _shape(self, *sizes: int | str) -> tuple[int | str, ...]:
         """Return the shape of forecasts, which CV+ has of each of K networks."""
         return sizes if self.folds is None else (int(self.folds.max()) + 1, *sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class ConformalIntervals(Conformal):
+    """Intervals of numbers from n rows that their network has not seen, each output on its own.
+
+    Without `folds` it is split conformal prediction (Lei et al. 2018, alg. 2): ``prediction ± q``,
+    q the `conformal_quantile` of the residuals ``|y - prediction|``; with a std it is
+    ``prediction ± q · std``, and residuals are divided by it (sec. 5.2). **Promise**: an interval
+    holds the target of a new row with a probability from ``level`` to ``level + 1 / (n + 1)``, the
+    latter if no residuals are equal.
+
+    With `folds` it is CV+ (Barber et al. 2021, sec. 3), which keeps no row from training: each row
+    is scored by the one of K networks that was trained without its fold. Around what these predict
+    for a new row stand n intervals; its ends are the ⌊(n + 1) (1 - level)⌋-th smallest of their low
+    ends, and the ⌈(n + 1) level⌉-th of their high ones. **Promise**: a probability of at least
+    ``1 - 2 (1 - level) - √(2 / n)`` (thm. 4, for folds of one size), and **not** ``level``, near
+    which it comes where the K networks are much alike.
+
+    **Condition**: the n rows and the new one are exchangeable, and training does not depend on the
+    order of rows. The promise is a mean over training sets and rows, and not for each kind of row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.arange(1.0, 20.0)  # 19 residuals, of which the 18th is q
+    >>> ConformalIntervals.fit(np.zeros((19, 1)), rows).interval(np.array([[100.0]]), level=0.9)
+    (array([[82.]]), array([[118.]]))
+    """
+
+    #: Whether scores are in units of a std.
+    scaled: bool = False
+
+    @classmethod
+    def fit(
+        cls,
+        prediction: Float[Array, "n k"],
+        targets: Float[Array, "n *k"],
+        std: Float[Array, "n k"] | None = None,
+        folds: Integer[Array, " n"] | None = None,
+    ) -> "ConformalIntervals":
+        """Score n rows; targets are (n, k), or (n,) for k = 1.
+
+        Raises ``TypeError`` or ``ValueError`` for other arrays, or a std that is not positive.
+        """
+        prediction = score_checks.floats("prediction", prediction, ("n", "k"))
+        scores = np.abs(score_checks.targets(targets, prediction, "prediction") - prediction)
+        if std is not None:
+            scores = scores / score_checks.stds(std, prediction.shape)
+        if folds is not None:
+            folds = score_checks.integers("folds", folds, (len(scores),), like="prediction")
+        return cls(scores, folds, std is not None)
+
+    def interval(
+        self,
+        prediction: Float[Array, "*K B k"],
+        std: Float[Array, "*K B k"] | None = None,
+        *,
+        level: float,
+    ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
+        """Return both ends of B new rows, whose predictions are (B, k), for CV+ (K, B, k).
+
+        Infinite, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. Raises
+        ``TypeError`` or ``ValueError`` for other arrays, a level as `guarantee` does, a `std` where
+        `fit` had none, and none where it had one.
+        """
+        score_checks.as_fitted("std", std, self.scaled)
+        n, k = self.scores.shape
+        prediction = score_checks.floats("prediction", prediction, self._shape("B", k), like="fit")
+        unit = 1.0 if std is None else score_checks.stds(std, prediction.shape)
+        if self.folds is None:
+            half = unit * np.array([conformal_quantile(each, level) for each in self.scores.T])
+            return prediction - half, prediction + half
+        rank, low = self._rank(level), np.full(prediction.shape[1:], -math.inf)
+        high, units, fold = -low, unit * np.ones_like(prediction), self.folds[:, None]
+        if rank <= n:
+            for rows in np.array_split(np.arange(len(low)), math.ceil(n * low.size / CELLS)):
+                center, reach = prediction[fold, rows], self.scores[:, None] * units[fold, rows]
+                low[rows] = np.partition(center - reach, n - rank, axis=0)[n - rank]
+                high[rows] = np.partition(center + reach, rank - 1, axis=0)[rank - 1]
+        return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class ConformalSets(Conformal):
+    """Adaptive prediction sets (APS, Romano et al. 2020) from n rows that no network has seen.
+
+    The score of a label is the probability of all classes at least as likely. A set takes the
+    likeliest classes until their probabilities reach the `conformal_quantile` of the scores
+    (alg. 1). With an `rng` the last class counts in part, ``1 - U`` of it with U uniform on 0 to 1,
+    where it is scored and where it is taken. **Promise**: a set holds the label of a new row with a
+    probability of at least ``level``, with an `rng` of at most ``level + 1 / (n + 1)``, too
+    (thm. 1). So sets are much smaller with an `rng`, and may be empty; with None, which draws
+    nothing, nearly all classes may be in sets of a network that is unsure.
+
+    With `folds` it is CV+ (alg. 2): a class is in the set unless ⌈(n + 1) level⌉ rows or more, each
+    scored by the one of K networks that was trained without its fold, score less than the class
+    does by that network. **Promise**: at least ``1 - 2 (1 - level) - √(2 / n)`` (thm. 2, for folds
+    of one size), and **not** ``level``. The **condition** is that of `ConformalIntervals`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([[0.5, 0.3, 0.2]] * 9)  # label 0 scores 0.5, and label 1 scores 0.8
+    >>> calibrated = ConformalSets.fit(p, np.array([0, 0, 0, 0, 0, 0, 1, 1, 1]), rng=None)
+    >>> calibrated.sets(np.array([[0.9, 0.1, 0.0], [0.4, 0.35, 0.25]]), level=0.9)
+    array([[ True, False, False],
+           [ True,  True,  True]])
+    """
+
+    #: Whether the last class counts in part.
+    randomized: bool = False
+
+    @classmethod
+    def fit(
+        cls,
+        probabilities: Float[Any, "*M n k"],
+        labels: Integer[Any, " n"],
+        rng: Generator | None,
+        folds: Integer[Any, " n"] | None = None,
+    ) -> "ConformalSets":
+        """Score n rows, with labels from 0 to k - 1, and draws of `rng`; None draws nothing."""
+        probabilities = score_checks.averaged("probabilities", probabilities)
+        labels = score_checks.labels(labels, probabilities, "probabilities")
+        if folds is not None:
+            folds = score_checks.integers("folds", folds, labels.shape, like="probabilities")
+        scores = of_likelier(probabilities) + _part(rng, len(labels)) * probabilities
+        return cls(scores[np.arange(len(labels)), labels], folds, rng is not None)
+
+    def sets(
+        self, probabilities: Float[Any, "*K B k"], *, level: float, rng: Generator | None = None
+    ) -> Bool[Array, "B k"]:
+        """Return which classes are in the sets of B new rows.
+
+        For CV+ the probabilities are (K, B, k), those of each network. All classes, with a warning,
+        where n is less than ``⌈1 / (1 - level)⌉ - 1``. ``ValueError`` for a level as in
+        `guarantee`, an `rng` where `fit` had None, and none where it had one.
+        """
+        score_checks.as_fitted("rng", rng, self.randomized)
+        if self.folds is None:
+            each = score_checks.averaged("probabilities", probabilities)[None]
+        else:
+            shape = self._shape("B", "k")
+            each = score_checks.probabilities("probabilities", probabilities, shape)
+        folds = np.zeros(len(self.scores)) if self.folds is None else self.folds
+        rank, values = self._rank(level), of_likelier(each)
+        if self.randomized:
+            values = values + _part(rng, each.shape[1]) * each
+        less = np.zeros(each.shape[1:], int)
+        for fold, own in enumerate(values):
+            scores = np.sort(self.scores[folds == fold])
+            # Without draws a class is taken unless those before it reach the limit.
+            less += np.searchsorted(scores, own, side="left" if self.randomized else "right")
+        return less < rank
+
+
+def _part(rng: Any, rows: int) -> Float[Array, "B one"]:
+    """Return how much of itself a class counts in each row: all, or by draws ``1 - U``."""
+    return np.ones((rows, 1)) if rng is None else 1 - check_rng("rng", rng).random((rows, 1))
 
 
 def rank_among(level: float, n: int) -> int:

@@ -156,6 +156,7 @@ const setLight = (next) => {
   ask();
 };
 
+const nameOf = (state) => (DATA.sizes ? sizesOf(state).join("-") : DATA.name);
 const makeControls = () => {
   // A slider over whole numbers; with `curve` its small numbers have more room.
   const slider = (key, label, most, curve) => {
@@ -186,6 +187,7 @@ const makeControls = () => {
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
+  const loop = button("Save the loop", "A picture that moves: the way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
@@ -218,7 +220,8 @@ const makeControls = () => {
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     again.hidden = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
-    const name = DATA.sizes ? sizesOf(current).join("-") : DATA.name;
+    const name = nameOf(current);
+    loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
@@ -233,7 +236,7 @@ const makeControls = () => {
     setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
     setText(sum, sentenceOf(method, current.M));
   };
-  return { element, head, lead, letters, zoom, fits, rest, show };
+  return { element, head, lead, letters, zoom, loop, fits, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -280,6 +283,7 @@ const map = makeMap({
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.under.append(controls.zoom);
+stage.under.prepend(controls.loop);
 stage.under.after(guess.element);
 root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {
@@ -316,6 +320,15 @@ stage.measure();
 state = told(location.hash);
 draw(performance.now());
 
+// What a page around this one shows of it elsewhere. Out of sight a browser draws nothing by itself.
+const copied = () => {
+  draw(performance.now() + WAY);
+  const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
+  const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
+  const shown = [...root.querySelectorAll("canvas")].find((canvas) => canvas.checkVisibility());
+  const words = `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${times(total / one)} of one ${isWhole(state) ? "network" : "such layer"}.`;
+  return { words: state.view === "map" ? map.words() : words, image: shown?.toDataURL() };
+};
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.to !== "xray") return;
@@ -324,5 +337,8 @@ addEventListener("message", ({ source, data }) => {
     repaint();
   }
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.copy) tellAround({ copy: copied() });
 });
-new ResizeObserver(() => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) })).observe(root);
+const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+new ResizeObserver(tellHeight).observe(root);
+tellHeight();

@@ -146,5 +146,5 @@ const makeMap = (on) => {
   };
   new IntersectionObserver(([{ isIntersecting }]) => approach(isIntersecting), { rootMargin: "300px" }).observe(box);
   setTimeout(() => (window.requestIdleCallback ?? setTimeout)(() => approach(true)), 300);
-  return { element, show };
+  return { element, show, words: () => words.textContent };
 };

@@ -21,9 +21,12 @@ const curveOf = (state, i) => {
   return from.map((y, k) => lerp(y, to[k], state.share - low));
 };
 
-const drawCurve = (context, row, color, { x, y, w, h }) => {
+const placeOf = (a, b, { x, y, w, h }) => {
   const at = (value, [low, high]) => (value - low) / (high - low || 1);
-  const place = (a, b) => [x + w * at(a, SPAN.x), y + h * (1 - at(b, SPAN.y))];
+  return [x + w * at(a, SPAN.x), y + h * (1 - at(b, SPAN.y))];
+};
+const drawCurve = (context, row, color, box) => {
+  const place = (a, b) => placeOf(a, b, box);
   context.fillStyle = plainColor("muted");
   for (const [a, b] of CURVES.points ?? []) context.fillRect(...place(a, b).map((edge) => edge - 1), 2.5, 2.5);
   context.strokeStyle = color;

@@ -115,8 +115,8 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.members import without_values
-    from ensedu.torch.roles import names_of
+    from ensedu.torch.whole.members import without_values
+    from ensedu.torch.whole.roles import names_of
 
     shell = without_values(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 #: Scripts in the order in which they are joined, each after what it needs.
 PARTS = (
     "counts", "state", "values", "layout", "draw", "bars", "curves", "formula", "tree", "stage",
-    "numbers", "breakeven", "app",
+    "numbers", "loop", "breakeven", "app",
 )  # fmt: skip
 #: Sizes of a network in one word.
 SIZES = re.compile(r"\d+(-\d+)+")

@@ -130,8 +130,7 @@ const makeStage = (on) => {
     gauge.element.hidden = Boolean(refused);
     drawBoxes(context, boxes, { owns: colorsNow(state), lit, width: frame.width, height: high, textureOf, shake: shakes(state, now) });
     if (!motion && CURVES && !refused) placeCurves(context, layout, state);
-    if (!motion && frame.above > 10 && !refused) numberMembers(context, layout, state);
-    if (!motion && Number.isInteger(state.share)) nameParts(context, state);
+    if (!motion && !refused) write(context, boxes, layout, state, frame);
     if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
     placeWords(state, layers, layout);
     gauge.show(state, on.scope(layers));
@@ -139,7 +138,12 @@ const makeStage = (on) => {
     return !still.matches || Boolean(motion);
   };
 
-  const numberMembers = (context, layout, { M, method, share }) => {
+  // What is what, in words: on the canvas, and in a loop that is saved.
+  const write = (context, boxes, layout, state, frame) => {
+    if (frame.above > 10) numberMembers(context, layout, state, frame);
+    if (Number.isInteger(state.share)) nameParts(context, boxes, state);
+  };
+  const numberMembers = (context, layout, { M, method, share }, frame) => {
     const current = method || STOPS[Math.round(share)];
     const word = METHODS[current].members ? "member" : "sample";
     context.fillStyle = plainColor("muted");
@@ -157,8 +161,8 @@ const makeStage = (on) => {
     }
   };
   // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
-  const nameParts = (context, state) => {
-    const of = (letter, test) => drawn.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
+  const nameParts = (context, boxes, state) => {
+    const of = (letter, test) => boxes.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
     const write = (words, x, y, size, color) => {
       context.font = `italic ${size}px "STIX Two Math", Georgia, "Times New Roman", serif`;
       context.fillStyle = plainColor(color);
@@ -167,14 +171,14 @@ const makeStage = (on) => {
     context.textAlign = "center";
     const [W, Z, ghost] = [of("W", () => true), of("Z", () => true), of("g", ({ member }) => member === 0)];
     const inside = (box, words, color) => {
-      const size = box ? Math.min(28, box.h / 2, (1.7 * box.w) / Math.max(1.5, words.length)) : 0;
+      const size = box ? Math.min(28, box.h / 2, (1.3 * box.w) / Math.max(1.5, words.length)) : 0;
       if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
     };
     if (isWhole(state)) {
-      for (const box of drawn) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
+      for (const box of boxes) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
       if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
       if (Z) inside(Z, "σ", "ink");
-      nameLayers(context);
+      nameLayers(context, boxes);
     }
     const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
     context.textAlign = "start";
@@ -183,12 +187,12 @@ const makeStage = (on) => {
     if (s && s.w > s.h) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
   };
   // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
-  const nameLayers = (context) => {
+  const nameLayers = (context, boxes) => {
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = plainColor("page");
     context.textAlign = "start";
-    for (const box of drawn) {
-      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 44) continue;
+    for (const box of boxes) {
+      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 90) continue;
       const words = titleOf(on.layers()[box.layer], box.layer);
       if (context.measureText(words).width < box.w - 10) context.fillText(words, box.x + 5, box.y + 15);
     }
@@ -326,5 +330,6 @@ const makeStage = (on) => {
     },
     boxes: () => drawn,
     extentOf,
+    write,
   };
 };

@@ -70,16 +70,12 @@ def exercises(cells):
     return found
 
 
-def opening(notebook):
-    """Return the body of the box that the third cell begins with."""
-    cell = notebook.cells[2]
-    assert cell.cell_type == "markdown"
-    assert cell.source.startswith(OPENING), cell.source
-    return directives(cell.source, "admonition")[0][1]
-
-
 def goals(notebook):
-    return numbered(opening(notebook).partition("**Before you start**")[0])
+    """Return the goals in the box that the third cell begins with."""
+    cell = notebook.cells[2]
+    assert cell.cell_type == "markdown" and cell.source.startswith(OPENING), cell.source
+    ((_, body),) = directives(cell.source, "admonition")[:1]
+    return numbered(body.partition("**Before you start**")[0])
 
 
 def tags(cell):
@@ -152,15 +148,15 @@ def test_cells_are_short_and_three_say_what_to_change(chapter):
     assert len(asked) >= LEAST_CHANGES
 
 
-def test_sections_in_order(chapter):
-    titles = list(sections(chapter))
-    assert titles[-2:] == ["Summary", "Exercises"]
+def test_sections_in_order_and_a_line_of_the_summary_and_an_exercise_for_each_goal(chapter):
+    found, number = sections(chapter), len(goals(chapter))
+    assert list(found)[-2:] == ["Summary", "Exercises"]
     assert "{dropdown} References" in chapter.cells[-1].source
-    assert not {"What you will be able to do", "Predict"} & set(titles)
-
-
-def test_summary_has_one_line_a_goal(chapter):
-    assert len(numbered(text(sections(chapter)["Summary"]))) == len(goals(chapter))
+    assert not {"What you will be able to do", "Predict"} & set(found)
+    assert len(numbered(text(found["Summary"]))) == number
+    tasks = exercises(found["Exercises"])
+    assert len(tasks) >= 3 and {kind for kind, _ in tasks.values()} == {"Check", "Code", "Think"}
+    assert set().union(*(met for _, met in tasks.values())) == {*range(1, number + 1)}
 
 
 def test_little_code_is_open(chapter):
@@ -172,15 +168,6 @@ def test_little_code_is_open(chapter):
         elif not solving and not is_figure(what) and not {"check", "yours"} & set(tags(what)):
             lines += len([line for line in what.source.splitlines() if line.strip()])
     assert lines <= MOST_CODE
-
-
-def test_every_goal_has_an_exercise(chapter):
-    tasks = exercises(sections(chapter)["Exercises"])
-    assert len(tasks) >= 3
-    assert {kind for kind, _ in tasks.values()} == {"Check", "Code", "Think"}
-    assert set().union(*(met for _, met in tasks.values())) == set(
-        range(1, len(goals(chapter)) + 1)
-    )
 
 
 def test_every_exercise_has_a_folded_solution(chapter):

@@ -1,9 +1,11 @@
-"""What the book's own extensions of Sphinx make of a page: boxes, folds, buttons, tables."""
+"""What our extensions of Sphinx make of a page, and the built pages: links, words, heads."""
 
 import ast
 import re
 import subprocess
 import sys
+from functools import cache
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
@@ -14,6 +16,7 @@ from PIL import Image
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
+from book._ext.access import tie
 from book._ext.checked import CLAIMS, module
 from book._ext.folds import FoldCells, first_line, fold, shows
 from book._ext.house import COLUMN, LINE, stack_tables
@@ -21,7 +24,7 @@ from book._ext.reading import read
 from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import NOTEBOOKS, ROOT
-from tests.book.plot.looks import contrast
+from tests.book.looking import contrast
 from workshop.page.method_table import method_table
 from workshop.plot.style import DARK, PAGE
 
@@ -51,13 +54,12 @@ FAULTS = {
     "six-goals": (opening("1. Go.\n" * 6, BEFORE, PREDICT, ANSWER), "goals, got 6"),
     "no-before": (opening(GOALS, PREDICT, ANSWER), "begins with **Before you start**"),
     "late-words": (opening(GOALS, f"Well: {BEFORE}", PREDICT, ANSWER), "with **Before you start**"),
-    "no-predict": (opening(GOALS, BEFORE, ANSWER), "begins with **Predict.**"),
     "no-answer": (opening(GOALS, BEFORE, PREDICT), "must fold its answer"),
     "order": (opening(BEFORE, GOALS, PREDICT, ANSWER), "in this order"),
     "between": (opening(GOALS, "Words.", BEFORE, PREDICT, ANSWER), "nothing between them"),
 }
 REFERENCES = "\n\n:::{dropdown} References\nHansen 1990\n:::\n"
-PAGES = {
+SMALL = {
     "index": "# Book\n\n```{toctree}\n:glob:\n\nbook/*\nbook/*/*\n```\n",
     "book/guide": "# Guide\n\n(how-a-number-is-checked)=\n## How a number is checked\n",
     "book/pond/two-ponds": f"# A\n\n## B\n\n:::{{dropdown}} C\nD\n:::{REFERENCES}",
@@ -69,10 +71,10 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def small_book(tmp_path_factory):
     """A small book: how to open a page of it, and what was said while it was built."""
     source = tmp_path_factory.mktemp("book")
-    for name, text in PAGES.items():
+    for name, text in SMALL.items():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         (source / f"{name}.md").write_text(text)
     (source / "tests/book/claims/pond").mkdir(parents=True)
@@ -90,8 +92,8 @@ def built(tmp_path_factory):
     return page, done.stderr.strip().splitlines()
 
 
-def test_an_opening_box_holds_goals_time_and_question(built):
-    box = built[0]("sound").aside
+def test_an_opening_box_holds_goals_time_and_question(small_book):
+    box = small_book[0]("sound").aside
     assert box["aria-label"] == "About this chapter"
     goals, predict = box.find_all("div", recursive=False)
     assert [
@@ -106,16 +108,17 @@ def test_an_opening_box_holds_goals_time_and_question(built):
     assert box.find(["h1", "h2", "h3"]) is None
 
 
-def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(built):
-    assert len(built[1]) == len(FAULTS)
+def test_each_fault_of_a_box_is_said_with_its_place_and_nothing_else(small_book):
+    assert len(small_book[1]) == len(FAULTS)
     for name, (_, words) in FAULTS.items():
-        (said,) = (line for line in built[1] if f"{name}.md:3: " in line)
+        (said,) = (line for line in small_book[1] if f"{name}.md:3: " in line)
         assert words in said
 
 
-def test_a_page_with_claims_says_where_they_are_and_no_other_does(built):
+def test_a_page_with_claims_says_where_they_are_and_no_other_does(small_book):
     told, end, none = (
-        built[0](name).select_one("p.ensedu-checked") for name in ("two-ponds", "lake", "other")
+        small_book[0](name).select_one("p.ensedu-checked")
+        for name in ("two-ponds", "lake", "other")
     )
     assert told.get_text() == (
         "How each number is checked; what this page claims: tests/book/claims/pond/two_ponds.py"
@@ -144,13 +147,10 @@ def cell(source):
     return nodes.container("", nodes.container("", nodes.literal_block(source, source)))
 
 
-@pytest.mark.parametrize(
-    ("tag", "source", "line"),
-    [
-        ("check", "# Checked: 1 = 1.\nassert 1 == 1", "Checked: 1 = 1."),
-        ("yours", "# Yours: the loop.\nreturn ...", "Try it in Jupyter: the loop."),
-    ],
-)
+@pytest.mark.parametrize(("tag", "source", "line"), [
+    ("check", "# Checked: 1 = 1.\nassert 1 == 1", "Checked: 1 = 1."),
+    ("yours", "# Yours: the loop.\nreturn ...", "Try it in Jupyter: the loop."),
+])  # fmt: skip
 def test_a_tagged_cell_folds_to_its_first_line_which_it_must_have(tag, source, line):
     assert first_line(cell(source), tag) == line
     with pytest.raises(ExtensionError, match=f"with the tag '{tag}' must begin with '# .*got 'x'"):
@@ -185,38 +185,31 @@ def test_a_figure_stands_before_one_fold_of_its_sources_and_its_code(menu, title
 GITHUB, GITLAB = "https://github.com/owner/the-book", "https://gitlab.com/owner/the-book"
 
 
-@pytest.mark.parametrize("address", [GITHUB, f"{GITHUB}/", f" {GITHUB}.git/ ", GITLAB])
+@pytest.mark.parametrize("address", [GITHUB, f" {GITHUB}.git/ ", GITLAB])
 def test_buttons_open_what_the_host_can_and_commands_name_the_branch(address):
     options = launch.theme_options(address, "edition-2")
     on_github = "github" in address
     own = GITHUB if on_github else GITLAB
     assert (options["repository_url"], options["repository_branch"]) == (own, "edition-2")
-    assert options["use_repository_button"]
-    assert options["launch_buttons"] == {
-        "notebook_interface": "jupyterlab",
-        "binderhub_url": "https://mybinder.org",
-    } | ({"colab_url": "https://colab.research.google.com"} if on_github else {})
+    colab = {"colab_url": "https://colab.research.google.com"} if on_github else {}
+    assert options["use_repository_button"] and options["launch_buttons"] == colab | {
+        "notebook_interface": "jupyterlab", "binderhub_url": "https://mybinder.org",
+    }  # fmt: skip
     source = f"git+{GITHUB}.git@edition-2"
     workshop = f'"ensedu-workshop @ {source}#subdirectory=book"'
     pip = f'%pip install "ensedu[torch] @ {source}" {workshop}'
     assert [command for _, command in launch.how_to_run(options) if command] == [
         f"git clone --branch edition-2 {own}.git\ncd the-book\nmake lab", *[pip][: on_github]
     ]  # fmt: skip
-
-
-def test_without_a_repository_there_is_no_button_and_without_a_branch_main():
     assert launch.theme_options("", "") == {}
-    assert launch.theme_options(GITHUB, "")["repository_branch"] == "main"
+    assert launch.theme_options(address, "")["repository_branch"] == "main"
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "owner/the-book", "git@github.com:owner/the-book.git", "http://github.com/owner/the-book",
-        "https://github.com/owner", "https://github.com/owner/the-book/tree/main",
-        "https://example.org/owner/the-book", "https://github.com/owner/the book",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("address", [
+    "owner/the-book", "git@github.com:owner/the-book.git", "http://github.com/owner/the-book",
+    "https://github.com/owner", f"{GITHUB}/tree/main", "https://example.org/owner/the-book",
+    "https://github.com/owner/the book",
+])  # fmt: skip
 def test_an_address_that_no_button_could_open(address):
     with pytest.raises(ConfigError, match="accepted is https://github"):
         launch.theme_options(address, "")
@@ -227,34 +220,29 @@ FIGURE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("html", "counted"),
-    [
-        ("<p>In 2 of 1,804 – x1 too – <em>70%</em></p><pre>5 = 5</pre>", (7, 0, 1, 4)),
-        ("<h2>One<a class='headerlink'>#</a></h2>", (1, 0, 0)),
-        ("<details><summary>no</summary><p>no</p><pre>no</pre></details><p>One</p>", (1, 0, 0)),
-        ("<details open=''><summary>One</summary><p>two</p></details>", (2, 0, 0)),
-        ("<div class='admonition dropdown'><p>no</p></div>", (0, 0, 0)),
-        ("<div class='admonition note'><p>One</p></div>", (1, 0, 0)),
-        (FIGURE, (2, 1, 0)),
-        (f"<details>{FIGURE}</details>", (0, 0, 0)),
-        ("<div class='cell_input'><pre>a = 1\n\nb = 2\n</pre></div>", (0, 0, 2)),
-        ("<pre>x</pre><div class='cell_output'><pre>one two\nthree\n</pre></div>", (3, 0, 1)),
-        ("<p>If <span class='math'>\\(a + b\\)</span>, so</p>", (3, 0, 0)),
-        ("<div class='math'>\\[a + b\\]</div>", (5, 0, 0)),
-        ("<div class='citation-list'>no</div><script>no</script>", (0, 0, 0)),
-    ],
-)
+@pytest.mark.parametrize(("html", "counted"), [
+    ("<p>In 2 of 1,804 – x1 too – <em>70%</em></p><pre>5 = 5</pre>", (7, 0, 1, 4)),
+    ("<h2>One<a class='headerlink'>#</a></h2>", (1, 0, 0)),
+    ("<details><summary>no</summary><p>no</p><pre>no</pre></details><p>One</p>", (1, 0, 0)),
+    ("<details open=''><summary>One</summary><p>two</p></details>", (2, 0, 0)),
+    ("<div class='admonition dropdown'><p>no</p></div>", (0, 0, 0)),
+    ("<div class='admonition note'><p>One</p></div>", (1, 0, 0)),
+    (FIGURE, (2, 1, 0)), (f"<details>{FIGURE}</details>", (0, 0, 0)),
+    ("<div class='cell_input'><pre>a = 1\n\nb = 2\n</pre></div>", (0, 0, 2)),
+    ("<pre>x</pre><div class='cell_output'><pre>one two\nthree\n</pre></div>", (3, 0, 1)),
+    ("<p>If <span class='math'>\\(a + b\\)</span>, so</p>", (3, 0, 0)),
+    ("<div class='math'>\\[a + b\\]</div>", (5, 0, 0)),
+    ("<div class='citation-list'>no</div><script>no</script>", (0, 0, 0)),
+])  # fmt: skip
 def test_what_is_read(html, counted):
     found = read(html)
     assert (found.words, found.figures, found.code) == counted[:3]
     assert found.numbers == sum(counted[3:])
 
 
-@pytest.mark.parametrize(
-    ("words", "figures", "code", "minutes"),
-    [(200, 0, 0, 1), (201, 0, 0, 2), (0, 3, 0, 1), (0, 3, 1, 2), (100, 1, 5, 1), (1000, 3, 31, 8)],
-)
+@pytest.mark.parametrize(("words", "figures", "code", "minutes"), [
+    (200, 0, 0, 1), (201, 0, 0, 2), (0, 3, 0, 1), (0, 3, 1, 2), (1000, 3, 31, 8),
+])  # fmt: skip
 def test_minutes_are_rounded_up(words, figures, code, minutes):
     html = "<p>" + "word " * words + "</p>" + FIGURE.replace("One two", "") * figures
     assert read(html + "<pre>" + "x\n" * code + "</pre>").minutes == minutes
@@ -280,37 +268,25 @@ def stacked(tree):
     return cells, "ensedu-stacked" in found["classes"]
 
 
-def test_of_words_each_cell_begins_with_its_title():
-    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "32"], ["IVON", WORDS, ""])
+def test_of_words_each_cell_begins_with_its_title_and_what_is_missing_is_left_out():
+    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "32"], ["IVON", WORDS, "–"])
     cells, stacks = stacked(tree)
     assert stacks
-    assert cells[3:] == ["SWAG", f"source {WORDS}", "passes 32", "IVON", f"source {WORDS}", ""]
-    labels = [
-        one.astext() for one in tree.findall(nodes.inline) if "ensedu-title" in one["classes"]
-    ]
-    assert labels == ["source", "passes", "source"]
-
-
-def test_what_is_missing_is_left_out():
-    tree = table(["method", "source", "passes"], ["SWAG", WORDS, "–"])
-    stacked(tree)
+    assert cells[3:] == ["SWAG", f"source {WORDS}", "passes 32", "IVON", f"source {WORDS}", "–"]
+    titles = [one for one in tree.findall(nodes.inline) if "ensedu-title" in one["classes"]]
+    assert [one.astext() for one in titles] == ["source", "passes", "source"]
     found = [entry["classes"] for entry in tree.findall(nodes.entry)]
-    assert found == [[]] * 5 + [["ensedu-missing"]]
+    assert found == [[]] * 8 + [["ensedu-missing"]]
 
 
-def test_of_two_columns_the_second_needs_no_title():
+def test_what_fits_on_a_line_and_what_has_no_head_stays_a_table():
+    for more in (0, 1):
+        cells, stacks = stacked(
+            table(["m", "n"], ["x" * (LINE - COLUMN + more), "y" * (COLUMN + 5)])
+        )
+        assert stacks == bool(more) and cells[0] == "m"
     cells, stacks = stacked(table(["you have", "take"], [WORDS, WORDS]))
-    assert stacks and cells[2:] == [WORDS, WORDS]
-
-
-@pytest.mark.parametrize("more", [0, 1])
-def test_what_fits_on_a_line_stays_a_table(more):
-    cells, stacks = stacked(table(["m", "n"], ["x" * (LINE - COLUMN + more), "y" * (COLUMN + 5)]))
-    assert stacks == bool(more)
-    assert cells[0] == "m"
-
-
-def test_a_table_without_a_head_stays_one():
+    assert stacks and cells[2:] == [WORDS, WORDS]  # of two columns the second needs no title
     assert not stacked(table([WORDS, WORDS], [WORDS, WORDS], head=False))[1]
 
 
@@ -327,28 +303,19 @@ def rules(sheet):
     ]
 
 
-def themes():
-    (root, light), (dark_root, dark), *_ = rules(palette.style_sheet())
-    assert (root, dark_root) == (":root", 'html[data-theme="dark"]')
-    return {"light": light, "dark": dark}
-
-
-def test_both_themes_name_every_color_and_paper_is_light():
-    found = themes()
-    names = [*METHODS, "shared", "ink", "muted", "doubt"]
-    assert list(found["light"]) == list(found["dark"]) == names
-    assert all(DARK[found["light"][name]] == found["dark"][name] for name in names)
+def test_both_themes_name_every_color_that_can_be_seen_and_paper_is_light():
     sheet = palette.style_sheet()
+    (root, light), (dark_root, dark), *_ = rules(sheet)
+    assert (root, dark_root) == (":root", 'html[data-theme="dark"]')
+    assert list(light) == list(dark) == [*METHODS, "shared", "ink", "muted", "doubt"]
+    assert all(DARK[light[name]] == dark[name] for name in light)
     paper = rules(sheet[sheet.index("@media print {") + len("@media print {") :])
-    assert paper[0] == ("html[data-theme]", found["light"])
-
-
-@pytest.mark.parametrize("theme", GROUNDS)
-def test_words_can_be_read_and_colors_be_seen(theme):
-    for name, color in themes()[theme].items():
-        for ground in GROUNDS[theme]:
-            assert contrast(color, ground) >= (4.5 if name in ("ink", "muted") else 2.5), name
-        assert contrast(color, GROUNDS[theme][0]) >= 3, name
+    assert paper[0] == ("html[data-theme]", light)
+    for theme, colors in {"light": light, "dark": dark}.items():
+        for name, color in colors.items():
+            page, folded = (contrast(color, ground) for ground in GROUNDS[theme])
+            assert page >= 3 and folded >= 2.5, name
+            assert name not in ("ink", "muted") or min(page, folded) >= 4.5, name
 
 
 def test_description_is_the_first_paragraph_of_the_text():
@@ -371,3 +338,86 @@ def test_icon_survives_16_pixels():
     small = icon.resize((16, 16), Image.Resampling.BOX)
     assert small.resize((64, 64), Image.Resampling.NEAREST).tobytes() == icon.tobytes()
     assert len(small.getcolors()) == 9 + 2  # cells, orange, nothing
+
+
+TITLE = "The Weights of Uncertainty"
+
+
+@cache
+def anchors(file):
+    """Return what links can name in a file, found without its tree."""
+    return {*re.findall(r'\bid="([^"]*)"', file.read_text(encoding="utf-8"))}
+
+
+def test_internal_links_resolve(built):
+    file, soup = built
+    broken = []
+    for link in soup.find_all("a", href=True):
+        address = urlsplit(link["href"])
+        if address.scheme or address.netloc:
+            continue
+        target = (file.parent / unquote(address.path)).resolve() if address.path else file
+        if not target.exists():
+            broken.append(link["href"])
+        elif address.fragment and target.suffix == ".html":
+            # A link that sets a slider names the figure, and after a colon the setting.
+            if unquote(address.fragment).partition(":")[0] not in anchors(target):
+                broken.append(link["href"])
+    assert not broken
+
+
+def told(element):
+    """The pictures that are told to a reader who hears the page: not a cut-out that repeats one.
+
+    Nor axes in a template, which a script takes out to draw on, and tells by its own words.
+    """
+    images = [image for image in element.find_all("img") if not image.find_parent("template")]
+    return [image for image in images if not image.find_parent(attrs={"aria-hidden": "true"})]
+
+
+def test_figures_have_a_number_a_caption_and_words(built):
+    article = built[1].find("article")
+    living = ", ".join(f".ensedu-{kind}" for kind in ("explorer", "trainer", "digit"))
+    for figure in article.select(f"figure:has({living})"):
+        caption = figure.find("figcaption")
+        assert re.match(r"Fig\. \d+(\.\d+)? ", caption.get_text(" ", strip=True)), figure["id"]
+        assert len(caption.get_text().split()) >= 7, f"a caption says what it means: {figure['id']}"
+        for image in told(figure):
+            assert len(image["alt"].split()) >= 8, f"alt text says what is seen: {figure['id']}"
+    assert all(image.get("alt", "").strip() for image in told(article))
+    assert not article.select(".cell_output img:not(figure img):not(.ensedu-still img)")
+
+
+def content(head, name):
+    found = head.find_all("meta", attrs={"property" if ":" in name else "name": name})
+    assert len(found) == 1, name
+    return found[0]["content"]
+
+
+def test_each_page_says_what_it_is(built):
+    file, page = built
+    soup = page.head
+    assert content(soup, "og:title") in soup.title.get_text()
+    assert content(soup, "og:description") == content(soup, "description")
+    assert not re.search(r"[<\\]", content(soup, "description"))
+    icons = soup.find_all("link", rel="icon")
+    assert len(icons) == 1
+    assert (file.parent / icons[0]["href"]).exists()
+    card = soup.find("meta", property="og:image")
+    assert card is None or card["content"].startswith("https://")
+
+
+def test_the_front_page_says_it_too(html):
+    file = html / "index.html"
+    soup = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+    assert content(soup, "og:title") == soup.title.get_text() == TITLE
+    assert (file.parent / soup.find("a")["href"]).exists()
+    assert (file.parent / soup.find("link", rel="icon")["href"]).exists()
+
+
+@pytest.mark.parametrize("marks", [",", ").", "?!", ")", ";"])
+def test_all_marks_after_a_formula_stay_with_it(marks):
+    m, n = (f'<span class="math">{letter}</span>' for letter in "mn")
+    page = BeautifulSoup(f"({m}{marks} or {n} so", "html.parser")
+    tie(page)
+    assert str(page) == f'(<span class="ensedu-tied">{m}{marks}</span> or {n} so'

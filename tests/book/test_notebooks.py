@@ -52,39 +52,37 @@ def test_every_figure_has_a_cell_a_name_and_a_caption(notebook):
     assert len(names) == len(set(names)) == count
 
 
-@pytest.mark.parametrize("tag", ["check", "yours"])
-def test_a_cell_that_folds_says_in_its_first_line_what_it_is(notebook, tag):
+def test_a_cell_that_folds_says_in_its_first_line_what_it_is(notebook):
     for cell in code_cells(notebook):
-        tagged = tag in cell.metadata.get("tags", [])
-        assert tagged == cell.source.startswith(f"# {tag.replace('check', 'checked').title()}: ")
+        for tag, word in (("check", "# Checked: "), ("yours", "# Yours: ")):
+            assert (tag in cell.metadata.get("tags", [])) == cell.source.startswith(word)
 
 
-@pytest.mark.parametrize("word", ["TODO", "FIXME", "XXX", "lorem"])
-def test_nothing_is_left_to_do(notebook, word):
-    assert not [cell.source for cell in notebook.cells if word in cell.source]
+def test_nothing_is_left_to_do(notebook):
+    assert not re.search("TODO|FIXME|XXX|lorem", "\n".join(cell.source for cell in notebook.cells))
 
 
-@pytest.fixture
-def fresh():
-    """A notebook as Jupyter saves it."""
+def test_strip_keeps_text_and_drops_the_rest_and_check_fails_until_then(tmp_path, capsys):
+    """Of a notebook as Jupyter saves it; checkpoints are skipped."""
     data = {"text/plain": "<Figure>", "text/html": "<b>1</b>", "image/png": "AAAA"}
     widget = {"text/plain": "VBox()", "application/vnd.jupyter.widget-view+json": {"model_id": "a"}}
     cell = v4.new_code_cell(
-        "figure",
-        execution_count=1,
+        "figure", execution_count=1,
         metadata={"execution": {"iopub.execute_input": "2026"}, "tags": ["hide-input"]},
         outputs=[
             v4.new_output("display_data", data, metadata={"image/png": {"width": 5}}),
-            v4.new_output("display_data", widget),
-            v4.new_output("stream", name="stdout", text="3\n"),
+            v4.new_output("display_data", widget), v4.new_output("stream", text="3\n"),
         ],
-    )
+    )  # fmt: skip
     metadata = {"widgets": {"state": {}}, "kernelspec": {"name": "mine", "display_name": "Mine"}}
-    return v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), cell], metadata=metadata)
-
-
-def test_strip_keeps_text_and_drops_the_rest(fresh):
-    stripped = strip(fresh)
+    fresh = v4.new_notebook(cells=[v4.new_markdown_cell("# Title"), cell], metadata=metadata)
+    path = tmp_path / "page.ipynb"
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    for file in (path, tmp_path / ".ipynb_checkpoints" / "page.ipynb"):
+        file.write_text(write(fresh), encoding="utf-8")
+    assert main(["check", str(tmp_path)]) == 1 and str(path) in capsys.readouterr().err
+    assert main(["strip", str(path)]) == main(["check", str(tmp_path)]) == 0
+    stripped = nbformat.read(path, as_version=4)
     cell = stripped.cells[1]
     kept = [set(output.get("data", {})) for output in cell.outputs]
     assert kept == [{"text/plain", "text/html"}, {"text/plain"}, set()]
@@ -93,17 +91,6 @@ def test_strip_keeps_text_and_drops_the_rest(fresh):
     assert set(stripped.metadata) == {"kernelspec", "language_info"}
     assert stripped.metadata["kernelspec"]["name"] == "python3"
     nbformat.validate(stripped)
-
-
-def test_check_fails_until_stripped_and_skips_checkpoints(fresh, tmp_path, capsys):
-    path = tmp_path / "page.ipynb"
-    (tmp_path / ".ipynb_checkpoints").mkdir()
-    for file in (path, tmp_path / ".ipynb_checkpoints" / "page.ipynb"):
-        file.write_text(write(fresh), encoding="utf-8")
-    assert main(["check", str(tmp_path)]) == 1
-    assert str(path) in capsys.readouterr().err
-    assert main(["strip", str(path)]) == 0
-    assert main(["check", str(tmp_path)]) == 0
 
 
 CODE = {
@@ -164,26 +151,21 @@ def run(root):
     return run
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "again"),
-    [
-        ("ensedu/far.py", "x = 2", {"one"}),
-        ("ensedu/far.py", "x=1  # one", set()),
-        ("ensedu/alone.py", "x = 2", {"two"}),
-        ("ensedu/__init__.py", "x = 2", {"one", "two"}),
-        ("book/workshop/measured.py", "x = 2", {"three"}),
-        ("book/workshop/results/table.json", "[]", {"three"}),
-        ("book/workshop/results/folder/table.json", "[]", {"three"}),
-        ("requirements/book.txt", "numpy==3", {*CODE}),
-        ("ensedu/drawn.py", "x = 2", set()),
-        ("_config.yml", "title: B", set()),
-    ],
-)
-def test_what_computes_with_a_changed_file_is_executed_again(file, text, again, root, run):
+CHANGES = {
+    "ensedu/far.py": {"one"}, "ensedu/alone.py": {"two"}, "ensedu/__init__.py": {"one", "two"},
+    "book/workshop/measured.py": {"three"}, "book/workshop/results/table.json": {"three"},
+    "book/workshop/results/folder/table.json": {"three"}, "requirements/book.txt": {*CODE},
+    "ensedu/drawn.py": set(), "_config.yml": set(),
+}  # fmt: skip
+
+
+def test_what_computes_with_a_changed_file_is_executed_again(root, run):
     assert run() == {*CODE}
-    (root / file).write_text(text)
-    assert run() == again
+    (root / "ensedu/far.py").write_text("x=1  # one")
     assert run() == set()
+    for number, (file, again) in enumerate(CHANGES.items()):
+        (root / file).write_text(f"x = {number + 2}")
+        assert (run(), run()) == (again, set()), file
 
 
 def test_new_code_is_executed_and_new_prose_is_not(root, run):
@@ -197,22 +179,19 @@ def test_new_code_is_executed_and_new_prose_is_not(root, run):
     assert run() == {"two"}
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["_config.yml", "_toc.yml", "book/_ext/folds.py", "book/_css/house.css",
-     "requirements/book.txt", "ensedu/drawn.py", "ensedu/alone.py",
-     "book/workshop/results/table.json"],
-)  # fmt: skip
+@pytest.mark.parametrize("file", [
+    "_config.yml", "_toc.yml", "book/_ext/folds.py", "book/_css/house.css", "ensedu/drawn.py",
+    "requirements/book.txt", "ensedu/alone.py", "book/workshop/results/table.json",
+])  # fmt: skip
 def test_pages_are_made_again_when_what_makes_them_changed(file, root):
     computes = file in ("ensedu/alone.py", "book/workshop/results/table.json")
-    build = root / "_build"
-    build.mkdir()
-    execute.forget_pages(build)
-    for folder in (".doctrees", "html"):
-        (build / folder).mkdir()
-    execute.forget_pages(build)
-    assert (build / "html").exists() and (build / ".doctrees").exists()
-    path = root / file
-    path.write_text(path.read_text() + "\nx: 3\n")
-    execute.forget_pages(build)
-    assert (build / "html").exists() == (build / ".doctrees").exists() == computes
+    made = [root / "_build" / folder for folder in (".doctrees", "html")]
+    made[0].parent.mkdir()
+    execute.forget_pages(root / "_build")
+    for folder in made:
+        folder.mkdir()
+    execute.forget_pages(root / "_build")
+    assert all(folder.exists() for folder in made)
+    (root / file).write_text((root / file).read_text() + "\nx: 3\n")
+    execute.forget_pages(root / "_build")
+    assert [folder.exists() for folder in made] == [computes] * 2

@@ -87,12 +87,6 @@ def known(guide):
     return {letter for formula in FORMULA.findall(guide) for letter in letters(formula)}
 
 
-@pytest.fixture
-def formulas(page):
-    """The formulas in the text of a page."""
-    return FORMULA.findall(words(page))
-
-
 def test_no_letter_has_two_meanings(symbols):
     assert {"Sizes", "Indices", MADE} < symbols.keys()
     sections = defaultdict(set)
@@ -105,24 +99,14 @@ def test_no_letter_has_two_meanings(symbols):
     assert not {letter: where for letter, where in sections.items() if len(where) > 1}
 
 
-def test_every_letter_is_explained(formulas, known):
-    unknown = {
-        letter: formula
-        for formula in formulas
-        for letter in letters(formula)
-        if letter not in known
-    }
-    assert not unknown
-
-
-def test_every_index_is_explained(formulas, symbols):
-    used = {
-        letter: formula
-        for formula in formulas
-        for match in INDEXED.findall(re.sub(r"\\[A-Za-z]+", " ", formula))
-        for letter in "".join(match).replace("'", "")
-    }
-    assert not {letter: used[letter] for letter in used if letter not in symbols["Indices"]}
+def test_every_letter_and_every_index_is_explained(page, known, symbols):
+    indices = symbols["Indices"]
+    for formula in FORMULA.findall(words(page)):
+        assert not [letter for letter in letters(formula) if letter not in known], formula
+        for match in INDEXED.findall(re.sub(r"\\[A-Za-z]+", " ", formula)):
+            assert not [one for one in "".join(match).replace("'", "") if one not in indices], (
+                formula
+            )
 
 
 def test_terms_of_the_glossary_stand_in_order_once_and_are_words_of_a_page():

@@ -9,7 +9,7 @@ import pytest
 
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
-from scripts import cheat_sheet
+from scripts import pdf
 from scripts.browsing import DESK, PHONE, SMALL, visit
 from scripts.check_site import THEME, accessible, open_context
 from workshop.figures.intro import TRIES
@@ -239,12 +239,31 @@ def test_what_to_try_can_be_skipped_and_leads_to_where_reading_starts(intro):
 
 
 def test_the_cheat_sheet_has_every_method_with_its_count_and_prints_on_one_page(page, server):
-    visit(page, server + cheat_sheet.PAGE)
+    visit(page, server + pdf.SHEET)
     for block in page.locator(".ensedu-sheet section").all():
         key = block.get_attribute("data-method")
         assert block.locator("p > b").inner_text() == METHODS[key].label
         count = counting.mlp([1, 50, 50, 1], key, **size_option(key, 4))
         assert block.locator("strong").inner_text() == f"{count.total:,}"
     assert page.locator(".ensedu-sheet section").count() == 5
-    pdf = cheat_sheet.printed(page.context.browser, server + cheat_sheet.PAGE)
-    assert cheat_sheet.pages(pdf) == 1 and len(pdf) < 300_000
+    _, sheet = pdf.printed(page.context.browser, server + pdf.SHEET)
+    assert len(sheet.pages) == 1
+
+
+def test_a_printed_book_counts_its_pages_and_its_links_lead_from_one_to_another(browser, site):
+    parts = {None: ["book/glossary.html"], "Part I": ["book/learning/bayes-by-backprop.html"]}
+    book = pdf.bound(browser, site, parts)
+    front, part, (chapter,) = book.outline
+    assert (front["/Title"], part["/Title"]) == ("Glossary", "Part I")
+    texts = [page.extract_text() for page in book.pages]
+    assert [text.split()[0] for text in texts] == [str(n + 1) for n in range(len(texts))]
+    first = book.get_page_number(chapter["/Page"].get_object())
+    ids = {page.indirect_reference.idnum: number for number, page in enumerate(book.pages)}
+    aims = {
+        ids[link.get_object()["/A"]["/D"][0].idnum]
+        for page in book.pages[first:]
+        for link in page.annotations or ()
+        if "/A" in link.get_object()
+    }
+    assert any("NUTS" in texts[aim] for aim in aims)
+    assert max(aims) < first

@@ -1,11 +1,13 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from torch import nn
 
-from ensedu import xray
+from ensedu import counting, xray
 from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
@@ -159,6 +161,48 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
         assert words(page, ".zone.right span") == "51 × 4"
 
 
+#: The areas that are seen whole in an SVG at a moment, but for what is computed: each place once.
+AREAS = """(moment) => {
+  const svg = document.querySelector("svg");
+  svg.pauseAnimations();
+  svg.setCurrentTime(moment);
+  const seen = new Map();
+  for (const group of svg.querySelectorAll("g[class]:not(.dashed, .inner)")) {
+    if (getComputedStyle(group).opacity < 1) continue;
+    const { e, f } = group.getCTM();
+    const path = svg.querySelector(group.lastChild.getAttribute("href"));
+    for (const part of path.getAttribute("d").split("M").slice(1)) {
+      const [x, y, w, h] = part.match(/-?[\\d.]+/g).map(Number);
+      seen.set([e + x, f + y, w, h].join(), w * h);
+    }
+  }
+  const words = [...svg.querySelectorAll("g:has(> text)")]
+    .filter((one) => getComputedStyle(one).opacity == 1);
+  return [[...seen.values()], words.map((one) => one.textContent).join()];
+}"""
+
+
+def test_the_way_is_saved_as_a_picture_that_moves(opened):
+    """At each stop its areas are what is stored; the file needs no script and no other file."""
+    picture = xray("1-50-50-1", curves=CURVES)
+    with opened(picture) as page:
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the loop").click()
+        assert saved.value.suggested_filename == "1-50-50-1.svg"
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
+        assert re.findall('https?://[^"]*|<script|<image', text) == ["http://www.w3.org/2000/svg"]
+        page.set_content(text)
+        unit = None
+        for stop, method in enumerate(STOPS):
+            areas, said = page.evaluate(AREAS, 2.8 * stop + 0.001)
+            unit = unit or max(areas) / 50**2
+            assert sum(areas) / unit == pytest.approx(picture.counts[method].total, rel=0.01)
+            assert f"{picture.counts[method].total:,} parameters" in said
+        between, words = page.evaluate(AREAS, 2.4)
+        assert len(between) > 8 and not words  # four matrices on their way
+
+
 def test_what_is_changed_moves_what_is_made_of_it(opened):
     with opened(xray("4-5", 2), "#share=1&zoom=numbers") as page:
 
@@ -255,9 +299,16 @@ def book_page(browser, tmp_path, monkeypatch):
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
     css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
-    script = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
-    body = f"<p>{link}</p><div style='height: 300px'></div><figure>{html}</figure>{small.TALL}"
-    small.write(tmp_path / "empty.html", "A chapter", body, css, script)
+    scripts = [
+        (BOOK / "workshop" / "page" / file).read_text(encoding="utf-8")
+        for file in ("explore.js", "xray.js")
+    ]
+    body = (
+        "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
+        f"<p>{link}</p><div style='height: 300px'></div>"
+        f"<figure>{html}</figure>{small.TALL}<p>{link}</p>"
+    )
+    small.write(tmp_path / "empty.html", "A chapter", body, css, *scripts)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
         yield open_one
 
@@ -278,7 +329,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     inside.locator(".gauge strong", has_text="332").wait_for()
     assert inside.locator(".bars-section").is_hidden()
     page.evaluate("() => scrollTo(0, 100)")
-    page.get_by_role("link", name="eight").evaluate("(link) => link.click()")
+    page.get_by_role("link", name="eight").first.evaluate("(link) => link.click()")
     assert settled("layer 1") == [0, 0]
     assert page.evaluate("() => scrollY") == 100
     assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
@@ -296,6 +347,20 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     inside.get_by_role("button", name="Show all of the X-ray").click()
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
     assert inside.get_by_role("spinbutton", name="Width").is_visible()
+
+
+def test_a_link_far_from_it_shows_a_small_copy(book_page):
+    """The page stays where it is."""
+    page = book_page()
+    link = page.get_by_role("link", name="eight").last
+    link.scroll_into_view_if_needed()
+    before = page.evaluate("() => scrollY")
+    link.click()
+    copy = page.locator(".ensedu-dock")
+    said = f"rank-1 BNN, M = 8: {counting.layer(4, 6, 'rank1', 8).total} parameters"
+    copy.locator("summary", has_text=said).wait_for()
+    assert page.evaluate("() => scrollY") == before
+    assert copy.locator("img").evaluate("(image) => image.decode().then(() => image.width)") > 100
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

@@ -9,7 +9,7 @@ from torch import nn
 from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES, size_option
 from ensedu.torch import models
-from ensedu.torch.members import without_values
+from ensedu.torch.whole.members import without_values
 from ensedu.xray.conversion import converted
 from ensedu.xray.picture import HERE
 

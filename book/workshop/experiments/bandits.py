@@ -32,7 +32,7 @@ from ensedu import uncertainty
 from ensedu.data import bandit
 from ensedu.priors import Normal
 from ensedu.torch import mlp
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop.experiments.shared.comparisons import add_verdicts
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -26,8 +26,8 @@ from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from ensedu.torch.variational import inverse_softplus, kl, softplus
 from workshop import measured
 from workshop.experiments import nuts, nuts_distances

@@ -40,9 +40,9 @@ from ensedu import uncertainty
 from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldConv2d, MeanFieldLinear, ensemble, kl, predict
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import elbo, softmax_cross_entropy
 from ensedu.torch.models import lenet5
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import elbo, softmax_cross_entropy
 from ensedu.torch.variational import softplus
 from workshop.experiments.shared.comparisons import (
     add_verdicts,

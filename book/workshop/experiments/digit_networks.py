@@ -27,8 +27,8 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments import dropout
 from workshop.experiments.shared.comparisons import compare_with_reference
 from workshop.page.digit.drawings import DIGITS, LETTERS, jittered, scribble, seen

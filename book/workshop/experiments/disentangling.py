@@ -22,7 +22,7 @@ from torch import nn
 from ensedu import data, uncertainty
 from ensedu.common import checks
 from ensedu.torch import fit, gaussian_nll, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop import measured
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -32,8 +32,8 @@ from torch import nn
 from ensedu import uncertainty
 from ensedu.data import digits, gap
 from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments import running_example as example
 from workshop.experiments.shared.comparisons import compare_with_reference
 from workshop.running.experiment import Experiment

@@ -25,7 +25,7 @@ from ensedu import uncertainty
 from ensedu.common.checks import optional
 from ensedu.priors import Normal
 from ensedu.torch import KLWeight, ensemble, fit, gaussian_nll, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

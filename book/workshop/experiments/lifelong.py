@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.data import digits
 from ensedu.torch import fit, mlp
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments.shared.comparisons import compare_with_reference
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -24,7 +24,7 @@ from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldLinear, fit, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from ensedu.torch.variational import inverse_softplus, normal_kl, softplus
 from workshop import measured
 from workshop.experiments import nuts

@@ -33,7 +33,7 @@ from ensedu.contest.networks import PASSES
 from ensedu.contest.swag import SNAPSHOTS, WINDOW, draw_weights
 from ensedu.data import Split, gap
 from ensedu.torch import fit, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop import measured
 from workshop.experiments import nuts, table_one
 from workshop.experiments import running_example as example

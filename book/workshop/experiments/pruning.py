@@ -30,8 +30,8 @@ from ensedu.data import mnist5000
 from ensedu.priors import Normal, ScaleMixture
 from ensedu.theory import pruning
 from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import elbo, softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import elbo, softmax_cross_entropy
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

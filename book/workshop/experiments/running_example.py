@@ -28,7 +28,7 @@ from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
 from ensedu.torch import fit, half_squared_error, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop import measured
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

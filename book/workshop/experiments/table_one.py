@@ -30,7 +30,7 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.data import Split, boston, concrete
 from ensedu.torch import fit, gaussian_nll, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop.experiments.shared.comparisons import LEVEL, compare_with_reference
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -29,7 +29,7 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from ensedu.torch.variational import kl, softplus
 from workshop import measured
 from workshop.experiments import training_batch_ensemble as before

@@ -16,7 +16,7 @@ from numpy import ndarray as Array
 from ensedu import uncertainty
 from ensedu.data import Curve
 from ensedu.torch import fit, gaussian_nll, mlp, predict
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from workshop.experiments.shared.comparisons import add_verdicts
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -41,8 +41,8 @@ from ensedu import counting, uncertainty
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
 from ensedu.torch import ensemble, fit, mlp, predict
-from ensedu.torch.seeding import seeded
-from ensedu.torch.train.losses import softmax_cross_entropy
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import softmax_cross_entropy
 from workshop import measured
 from workshop.experiments.shared.comparisons import add_verdicts
 from workshop.running.experiment import Experiment

@@ -208,7 +208,7 @@
         choose();
         if (shown !== explorer) return;
         fold.open = true;
-        if (!explorer.copy) setTimeout(refresh, 2 * CROSSING); // it may be on its way
+        setTimeout(refresh, 2 * CROSSING); // it may be on its way
       },
       start() {
         document.body.append(box);

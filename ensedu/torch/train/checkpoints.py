@@ -42,7 +42,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
 from ensedu.common.training import EpochRow, History, SaveTo
-from ensedu.torch.train.predicting import first_not_finite
+from ensedu.torch.train.batches import first_not_finite
 
 __all__ = [
     "Checkpoint",
@@ -100,7 +100,7 @@ def save(
     if not isinstance(extra, (dict, type(None))):
         raise TypeError(f"extra must be a dict or None, got {checks.given(extra)}")
     about, settings, values = _state(net, optimizer, generators)
-    _check_finite("net and optimizer", values, net, nonfinite_ok)
+    _check_values("net and optimizer", values, net, nonfinite_ok)
     table = {"sha256": NO_SUM.decode(), "step": step, "about": about, "settings": settings}
     try:  # clones, because what shares memory cannot be written
         values = {name: value.cpu().contiguous().clone() for name, value in values.items()}
@@ -226,7 +226,7 @@ def _state(
     return about, settings, values
 
 
-def _check_finite(what: str, values: dict[str, Tensor], net: nn.Module, nonfinite_ok: bool) -> None:
+def _check_values(what: str, values: dict[str, Tensor], net: nn.Module, nonfinite_ok: bool) -> None:
     """Check that no value is NaN, and no parameter infinite: a buffer may mask by infinities."""
     if checks.boolean("nonfinite_ok", nonfinite_ok):
         return
@@ -258,7 +258,7 @@ def _restore(
             f"{differ[0]} is {theirs.get(differ[0], 'missing')}; accepted is "
             f"{ours.get(differ[0], 'none')} (differing are {', '.join(differ[:8])})"
         )
-    _check_finite(str(told.path), values, net, nonfinite_ok)
+    _check_values(str(told.path), values, net, nonfinite_ok)
     if optimizer is not None:
         before = optimizer.state, optimizer.param_groups
         states: dict[str, dict[str, Tensor]] = {

@@ -26,25 +26,26 @@ from ensedu.common.training import (
     function_name,
 )
 from ensedu.methods import METHODS
-from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of
-from ensedu.torch.members import MemberCopies
-from ensedu.torch.nested import Inputs, call, to_device
+from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of, seeded
+from ensedu.torch.losses import as_columns, elbo
 from ensedu.torch.network import layers_with_kl
-from ensedu.torch.train.checkpoints import Keeper, settings_of
-from ensedu.torch.train.losses import as_columns, elbo
-from ensedu.torch.train.predicting import (
+from ensedu.torch.train.batches import (
     Batches,
-    batches_of_members,
     check_net,
-    draws_noise,
-    fingerprint,
     has_members,
-    in_mode,
+    hash_of,
     number_of_members,
+)
+from ensedu.torch.train.checkpoints import Keeper, settings_of
+from ensedu.torch.train.predicting import (
+    batches_of_members,
+    draws_noise,
+    in_mode,
     predict_minibatches,
     predicting,
-    seeded,
 )
+from ensedu.torch.trees import Inputs, call, to_device
+from ensedu.torch.whole.members import MemberCopies
 
 __all__ = [
     "Adversary",
@@ -293,7 +294,7 @@ def fit(
         iterated again. They come as they are; what they draw from Torch's generator follows `seed`.
     nll
         A function (outputs, targets) -> the mean over members and examples, such as
-        `ensedu.torch.train.losses.softmax_cross_entropy`.
+        `ensedu.torch.losses.softmax_cross_entropy`.
     epochs, batch_size
         Times through all examples, and how many of them a step takes, N at most: by default 32, or
         all where they are fewer. A ``DataLoader`` has its own.
@@ -366,7 +367,7 @@ def fit(
     --------
     >>> import torch
     >>> from ensedu.torch import fit, mlp
-    >>> from ensedu.torch.train.losses import half_squared_error
+    >>> from ensedu.torch.losses import half_squared_error
     >>> x = torch.linspace(-1, 1, 60)[:, None]
     >>> history = fit(mlp([1, 20, 1], "rank1", 4), x, x**2, half_squared_error, epochs=3)
     >>> [row["step"] for row in history]
@@ -386,7 +387,7 @@ def fit(
     checks.boolean("split", split)
     members = number_of_members(net, "split must be False") if split else None
     data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
-    N = _number_of_examples(net, data, num_examples)
+    N = _examples_of_kl(net, data, num_examples)
     if kl.anneal and not data.steps:
         raise ValueError(
             f"x must have a length for a KL that grows over epochs, got {checks.given(x)}; "
@@ -399,7 +400,7 @@ def fit(
     if seed >= 2**64:
         raise ValueError(f"seed must be below 2**64, got {checks.given(seed)}")
     with (
-        seeded(net, seed) as generators, in_mode(net, training=True),
+        seeded(seed, net) as generators, in_mode(net, training=True),
         batches_of_members(net, bool(members or adversary.members)),
     ):  # fmt: skip
         optim = _optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
@@ -415,7 +416,7 @@ def fit(
             "nll": function_name(nll),
             "scheduler": None if schedule is None else function_name(scheduler),
             "optimizer": type(optim).__qualname__, "optimizer's settings": settings_of(optim),
-            "data": fingerprint(*data.tensors, *(validator.batches.tensors if validator else ())),
+            "data": hash_of(*data.tensors, *(validator.batches.tensors if validator else ())),
         }  # fmt: skip
         generators |= data.generators | (validator.batches.generators if validator else {})
         keeper = Keeper(net, optim, schedule, generators, settings, saving)
@@ -452,7 +453,7 @@ def fit(
     return history.rows
 
 
-def _number_of_examples(net: nn.Module, data: Batches, given: int | None) -> int:
+def _examples_of_kl(net: nn.Module, data: Batches, given: int | None) -> int:
     """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
     if given is not None:
         checks.positive_int("num_examples", given)

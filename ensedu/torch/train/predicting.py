@@ -1,8 +1,7 @@
-"""Minibatches that go through a network, and what comes out of it, in its mode for that."""
+"""What a network gives in its mode for that: eval mode, one batch for all, without gradients."""
 
-import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,372 +10,30 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.training import (
-    check_same_rows,
-    checked_batch_size,
-    members_to_split,
-    number_of_steps,
-)
-from ensedu.torch.base import MemberLayer, WeightLayer, gpus_of, not_dense
+from ensedu.torch.base import MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.members import ModelEnsemble
-from ensedu.torch.nested import (
+from ensedu.torch.network import Tile
+from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
+from ensedu.torch.trees import (
     Inputs,
     as_arguments,
     call,
     join_nested,
-    map_examples,
     map_tensors,
     named_tensors,
     number_of_examples,
     to_device,
 )
-from ensedu.torch.network import Tile
+from ensedu.torch.whole.members import ModelEnsemble
 
 __all__ = [
-    "Batches",
     "batches_of_members",
-    "check_net",
     "draws_noise",
-    "fingerprint",
-    "first_not_finite",
-    "has_members",
     "in_mode",
-    "is_stream",
-    "number_of_members",
     "predict",
     "predict_minibatches",
-    "rows_of",
-    "seeded",
+    "predicting",
 ]
-
-WORDS = {
-    ("training", False): "in eval mode", ("training", True): "in training mode",
-    ("own_batches", False): "with one batch for all members",
-    ("own_batches", True): "with a batch for each member",
-}  # fmt: skip
-
-
-@dataclass(eq=False)
-class _Use:
-    """What one thread needs a flag of some modules to be, and what it was before."""
-
-    thread: int
-    flag: str
-    wanted: bool
-    before: dict[nn.Module, bool]
-
-
-_uses: list[_Use] = []
-_lock = threading.Lock()
-
-
-@contextmanager
-def seeded(net: nn.Module, seed: int) -> Iterator[dict[str, torch.Generator]]:
-    """Seed Torch's generators on the devices of a net, and give them back as they were."""
-    devices = gpus_of(net)
-    with torch.random.fork_rng(devices):
-        generators = {"cpu": torch.default_generator}
-        generators |= {f"cuda{i}": torch.cuda.default_generators[i] for i in devices}
-        # Not torch.manual_seed, which seeds all devices, and those that nobody has used yet later.
-        for generator in generators.values():
-            generator.manual_seed(seed)
-        yield generators
-
-
-@contextmanager
-def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
-    """Let converted models take a batch for each member, or one for all; layers take both."""
-    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
-    with _flag(parts, "own_batches", wanted):
-        for part in parts:
-            part.own_batches = wanted
-        yield
-
-
-@contextmanager
-def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
-    """Put each module of a net in training or eval mode, and back into its own."""
-    with _flag(net.modules(), "training", training):
-        net.train(training)
-        yield
-
-
-@contextmanager
-def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]:
-    """Give modules back the flag that they had, once no other thread needs what it is now.
-
-    Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
-    """
-    own = _Use(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
-
-    def others() -> list[_Use]:
-        same = (use for use in _uses if use.flag == flag and use.thread != own.thread)
-        return [use for use in same if use.before.keys() & own.before.keys()]
-
-    with _lock:
-        for other in others():
-            if other.wanted != wanted:
-                raise RuntimeError(
-                    f"net is used {WORDS[flag, other.wanted]} by another thread, so it cannot be "
-                    f"used {WORDS[flag, wanted]}; accepted is a copy for each thread, "
-                    "copy.deepcopy(net)"
-                )
-            own.before |= {p: had for p, had in other.before.items() if p in own.before}
-        _uses.append(own)
-    try:
-        yield
-    finally:
-        with _lock:
-            _uses.remove(own)
-            needed = {part for other in others() for part in other.before}
-            for part, had in own.before.items():
-                if part not in needed:
-                    setattr(part, flag, had)
-
-
-#: How many numbers are looked at at once: data may be in a file that is mapped into memory.
-PIECE = 2**18
-
-
-def is_stream(x: Any) -> bool:
-    """Whether a value may give minibatches: it is iterable, and neither inputs nor an array."""
-    return (
-        isinstance(x, Iterable)
-        and not isinstance(x, (tuple, str, bytes, bytearray, memoryview, Mapping, type))
-        and not hasattr(x, "dtype")
-    )
-
-
-class Batches:
-    """Minibatches (x, y), which can be iterated again and again.
-
-    Parameters
-    ----------
-    name
-        What messages call it: ``""``, or ``" of validation"``.
-    net
-        The network that they are for.
-    x, y
-        Tensors, which are dealt out; without y whatever gives minibatches.
-    batch_size
-        Of tensors.
-    shuffle
-        Whether each epoch deals tensors out in another order, drawn from Torch's generator; in
-        order, a minibatch has all examples where they are fewer than `batch_size`.
-    members
-        M where each member has its own part of a minibatch, (M, B / M, …). What M does not divide
-        is left out.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no such thing, at once; for a minibatch that is no pair, when it comes.
-    """
-
-    def __init__(
-        self, name: str, net: nn.Module, x: Any, y: Any, *, batch_size: Any = None,
-        shuffle: bool = False, members: int | None = None,
-    ) -> None:  # fmt: skip
-        self._name, self._net, self._x, self._y = name, net, x, y
-        self._shuffle, self._members = shuffle, members
-        #: N, a minibatch's examples, and minibatches in an epoch; None where nobody says it.
-        self.num_examples: int | None
-        self.batch_size: int | None
-        self.steps: int | None
-        if y is not None:
-            self.num_examples = check_examples(net, f"x{name}", x, f"y{name}", y)
-            if not shuffle and batch_size is not None:  # as large as those of the training
-                batch_size = min(batch_size, self.num_examples)
-            self.batch_size = checked_batch_size(batch_size, self.num_examples, members)
-            self.steps = number_of_steps(self.num_examples, self.batch_size, members)
-            return
-        if not is_stream(x):
-            raise TypeError(
-                f"x{name} must give minibatches (x, y) where y is left out, such as a DataLoader, "
-                f"got {checks.given_array(x)}"
-            )
-        if isinstance(x, Iterator):
-            raise ValueError(
-                f"x{name} must be iterable again and again, got {checks.given(x)}, which is at its "
-                "end after one epoch; accepted is a DataLoader, a list, or an object whose "
-                "__iter__ begins anew"
-            )
-        if batch_size is not None:
-            raise ValueError(
-                "batch_size must be left out for minibatches that have their own, got "
-                f"{checks.given(batch_size)}"
-            )
-        self.num_examples, self.batch_size = _length(getattr(x, "dataset", None)), None
-        self.steps = _length(x)
-
-    @property
-    def tensors(self) -> list[Tensor]:
-        """All tensors in memory, to tell these data from others."""
-        return [] if self._y is None else [x for _, x in named_tensors((self._x, self._y))]
-
-    @property
-    def generators(self) -> dict[str, torch.Generator]:
-        """The generator that a loader shuffles by, if it has one of its own."""
-        own = getattr(self._x, "generator", None)
-        return {f"stream{self._name}": own} if isinstance(own, torch.Generator) else {}
-
-    def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
-        empty = True
-        for x, y in self._given() if self._y is None else self._dealt_out():
-            kept = len(y) if self._members is None else len(y) // self._members * self._members
-            if kept:
-                empty = False
-                yield self._for_members(x, y, kept)
-        if empty:
-            raise ValueError(
-                f"x{self._name} must give minibatches in each epoch, got none; accepted is an "
-                "object whose __iter__ begins anew"
-            )
-
-    def _dealt_out(self) -> Iterator[tuple[Inputs, Tensor]]:
-        number = len(self._y)
-        order = torch.randperm(number) if self._shuffle else None
-        for i in range(0, number, self.batch_size or number):
-            rows: Any = slice(i, i + (self.batch_size or number))
-            rows = rows if order is None else order[rows]
-            yield rows_of(self._x, rows, number), self._y[rows]
-
-    def _given(self) -> Iterator[tuple[Inputs, Tensor]]:
-        for number, batch in enumerate(self._x, start=1):
-            if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-                raise TypeError(
-                    f"x{self._name} must give pairs (inputs, targets), got "
-                    f"{checks.given_array(batch)} in batch {number}; a loader's collate_fn can "
-                    "make them"
-                )
-            x, y = inputs_of(batch[0]), batch[1]
-            place = f"in batch {number} of x{self._name}"
-            check_examples(self._net, f"inputs {place}", x, f"targets {place}", y)
-            yield x, y
-
-    def _for_members(self, x: Inputs, y: Tensor, kept: int) -> tuple[Inputs, Tensor]:
-        if self._members is None:
-            return map_examples(Tensor.detach, x, len(y)), y.detach()
-        shape = (self._members, -1)
-
-        def dealt(rows: Tensor) -> Tensor:
-            return rows.detach()[:kept].unflatten(0, shape)
-
-        # A loss tells targets (M, B) from (B, k) by the axis k.
-        columns = y[:, None] if y.ndim == 1 and y.is_floating_point() else y
-        return map_examples(dealt, x, len(y)), dealt(columns)
-
-
-def inputs_of(x: Any) -> Any:
-    """Return inputs as they were before a loader made a list of a tuple."""
-    return tuple(x) if type(x) is list else x
-
-
-def rows_of(x: Inputs, rows: Tensor | slice | int, examples: int) -> Inputs:
-    """Return some rows of all inputs with a row for each of so many examples."""
-    return map_examples(lambda own: own[rows], x, examples)
-
-
-def check_net(net: nn.Module) -> torch.device:
-    """Check that a net can be trained, and return its device."""
-    if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
-    if lazy := [name for name, p in net.named_parameters() if nn.parameter.is_lazy(p)]:
-        raise ValueError(f"net must have seen an input, got parameters without a shape: {lazy}")
-    devices = {p.device for p in net.parameters() if p.requires_grad}
-    if len(devices) != 1 or devices == {torch.device("meta")}:
-        raise ValueError(
-            "net must have parameters to train, on one device, got "
-            f"{', '.join(sorted(map(str, devices))) or 'none'}"
-        )
-    return devices.pop()
-
-
-def has_members(net: nn.Module) -> bool:
-    """Return whether a net has members, each of which may have examples of its own."""
-    return any(
-        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
-        for part in net.modules()
-    )
-
-
-def number_of_members(net: Any, otherwise: str) -> int:
-    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
-    parts = list(net.modules())  # a converted model knows it as a whole
-    those = [
-        part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
-    ]
-    sizes = {part.ensemble_size for part in those} - {None}
-    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
-
-
-def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> int:
-    """Check inputs and targets, which are called so, and return how many examples they hold."""
-    dtypes = {p.dtype for p in net.parameters() if p.is_floating_point()}
-    if isinstance(x, Tensor):
-        _check_tensor(first, x, dtypes)
-    examples = number_of_examples(first, x)
-    for name, leaf in [] if isinstance(x, Tensor) else named_tensors(x, first):
-        if leaf.ndim:
-            _check_tensor(name, leaf, dtypes)
-    _check_tensor(second, y, dtypes)
-    check_same_rows(first, examples, second, len(y))
-    return examples
-
-
-def _check_tensor(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
-    if not isinstance(value, Tensor) or not_dense(value):
-        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(value)}")
-    if value.is_meta or value.ndim == 0 or value.numel() == 0:
-        raise ValueError(
-            f"{name} must hold at least one example, got shape {tuple(value.shape)} on "
-            f"{value.device}"
-        )
-    if value.is_complex() or (value.is_floating_point() and value.dtype not in dtypes):
-        known = ", ".join(sorted(map(str, dtypes)))
-        raise TypeError(f"{name} has dtype {value.dtype}, accepted is that of the net, {known}")
-    if (place := first_not_finite(value)) is not None:
-        raise ValueError(f"{name} must hold finite numbers, got {value[place].item()} at {place}")
-
-
-def first_not_finite(x: Tensor, *, infinite_ok: bool = False) -> tuple[int, ...] | None:
-    """Return the index of the first number that is not finite, or is NaN; ``None`` without one."""
-    if x.is_floating_point() or x.is_complex():
-        for start, piece in _pieces(x):
-            numbers = piece.float() if piece.itemsize == 1 else piece  # not all can be asked
-            bad = numbers.isnan() if infinite_ok else ~numbers.isfinite()
-            if bad.any():
-                first, *rest = bad.nonzero()[0].tolist()
-                return (start + first, *rest)[: x.ndim]
-    return None
-
-
-def fingerprint(*tensors: Tensor) -> str:
-    """Return a short hash of all numbers, to tell whether data are the same."""
-    digest = hashlib.sha256()
-    for x in tensors:
-        digest.update(f"{tuple(x.shape)} {x.dtype} ".encode())
-        for _, piece in _pieces(x.detach()):
-            whole = piece.cpu().clone(memory_format=torch.contiguous_format)
-            digest.update(whole.flatten().view(torch.uint8).numpy())
-    return digest.hexdigest()[:16]
-
-
-def _pieces(x: Tensor) -> Iterator[tuple[int, Tensor]]:
-    """Yield a tensor some rows at a time, with the number of the first."""
-    x = x if x.ndim else x[None]
-    rows = max(1, PIECE // max(1, x[:1].numel()))
-    for start in range(0, len(x), rows):
-        yield start, x[start : start + rows]
-
-
-def _length(value: Any) -> int | None:
-    """Return the length of what has one."""
-    try:
-        return len(value)
-    except (TypeError, NotImplementedError):
-        return None
 
 
 def predict(
@@ -478,17 +135,6 @@ def predict_minibatches(
     return join_nested(outputs, "the output of net", 1)
 
 
-@contextmanager
-def predicting(net: nn.Module) -> Iterator[None]:
-    """Let a net predict: in eval mode, one batch for all members, without gradients."""
-    with batches_of_members(net, False), in_mode(net, training=False), torch.no_grad():
-        yield
-
-
-def _device(net: nn.Module) -> torch.device | None:
-    return next((parameter.device for parameter in net.parameters()), None)
-
-
 def draws_noise(net: nn.Module) -> bool:
     """Whether two passes of a network in eval mode differ, by layers of this package."""
     return any(map(_module_draws, net.modules()))
@@ -498,6 +144,10 @@ def _module_draws(module: nn.Module) -> bool:
     if isinstance(module, ModelEnsemble):
         return module.draws
     return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
+
+
+def _device(net: nn.Module) -> torch.device | None:
+    return next((parameter.device for parameter in net.parameters()), None)
 
 
 def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs]:
@@ -584,3 +234,82 @@ def _axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
         return {1 + (tiles[0].ensemble_size is not None)}
     added = int(any(isinstance(layer, MemberLayer) for layer in layers))
     return {added, *(y.ndim + layer.batch_axis for layer in layers[-1:])}
+
+
+WORDS = {
+    ("training", False): "in eval mode", ("training", True): "in training mode",
+    ("own_batches", False): "with one batch for all members",
+    ("own_batches", True): "with a batch for each member",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class _Wish:
+    """What one thread needs a flag of some modules to be, and what it was before."""
+
+    thread: int
+    flag: str
+    wanted: bool
+    before: dict[nn.Module, bool]
+
+
+_wishes: list[_Wish] = []
+_lock = threading.Lock()
+
+
+@contextmanager
+def predicting(net: nn.Module) -> Iterator[None]:
+    """Let a net predict: in eval mode, one batch for all members, without gradients."""
+    with batches_of_members(net, False), in_mode(net, training=False), torch.no_grad():
+        yield
+
+
+@contextmanager
+def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
+    """Let converted models take a batch for each member, or one for all; layers take both."""
+    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
+    with _flag(parts, "own_batches", wanted):
+        for part in parts:
+            part.own_batches = wanted
+        yield
+
+
+@contextmanager
+def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
+    """Put each module of a net in training or eval mode, and back into its own."""
+    with _flag(net.modules(), "training", training):
+        net.train(training)
+        yield
+
+
+@contextmanager
+def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]:
+    """Give modules back the flag that they had, once no other thread needs what it is now.
+
+    Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
+    """
+    own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
+
+    def others() -> list[_Wish]:
+        same = (one for one in _wishes if one.flag == flag and one.thread != own.thread)
+        return [one for one in same if one.before.keys() & own.before.keys()]
+
+    with _lock:
+        for other in others():
+            if other.wanted != wanted:
+                raise RuntimeError(
+                    f"net is used {WORDS[flag, other.wanted]} by another thread, so it cannot be "
+                    f"used {WORDS[flag, wanted]}; accepted is a copy for each thread, "
+                    "copy.deepcopy(net)"
+                )
+            own.before |= {p: had for p, had in other.before.items() if p in own.before}
+        _wishes.append(own)
+    try:
+        yield
+    finally:
+        with _lock:
+            _wishes.remove(own)
+            needed = {part for other in others() for part in other.before}
+            for part, had in own.before.items():
+                if part not in needed:
+                    setattr(part, flag, had)

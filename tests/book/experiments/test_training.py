@@ -10,7 +10,7 @@ from scipy import integrate, stats
 
 from ensedu.data import bandit
 from ensedu.torch import MeanFieldLinear, mlp
-from ensedu.torch.train.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import elbo, softmax_cross_entropy
 from workshop import measured
 from workshop.experiments import (
     bandits,

@@ -12,8 +12,7 @@ import pytest
 
 from ensedu.methods import METHODS
 from tests.book.conftest import NOTEBOOKS, ROOT
-from tests.book.figures.shown import figures
-from tests.book.plot.looks import NARROW, WIDE, colors_of, drawn, of_the_house, readable
+from tests.book.looking import NARROW, WIDE, colors_of, drawn, figures, of_the_house, readable
 from workshop.page.frames import ranges
 from workshop.page.said import too_much
 from workshop.plot.renderings import color_mapped

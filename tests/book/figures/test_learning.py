@@ -9,8 +9,7 @@ from ensedu.contest.swag import draw_weights
 from ensedu.data import gap
 from ensedu.theory import conjugate
 from ensedu.uncertainty import Interval, paired
-from tests.book.figures.shown import check
-from tests.book.plot.looks import LIGHT, drawn, holds, words
+from tests.book.looking import LIGHT, check, drawn, holds, words
 from workshop import measured, plot
 from workshop.experiments import bayes, exact
 from workshop.experiments.bayesian_cnn_images import Known, Seen

@@ -7,7 +7,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from tests.book.page.states import arrays_of, explorer, small
+from tests.book.looking import arrays_of, explorer, small
 from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit
@@ -73,13 +73,11 @@ BAD = [
     (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
     (lambda: explorer(table="bays"), VALUE, "table|'bays'|book/workshop/results"),
     (lambda: checked_tables(["zoo", "x"]), VALUE, "table must be|'x'"),
-    (lambda: checked_tables(["bayes", None]), TYPE, "table|None"),
     (lambda: explorer(width=range(2, 78)), VALUE, "76 of width x 2 of|152|150"),
     (lambda: explorer(width=[]), VALUE, "width|at least one|[]"),
     (lambda: explorer(width=np.array(2)), VALUE, "width|at least one|array(2)"),
     (lambda: explorer(width={2, 3}), TYPE, "width|{2, 3}|sequence"),
     (lambda: explorer(width=[2, 2]), VALUE, "width|different|[2, 2]"),
-    (lambda: explorer(width=[2, np.ones(1)]), TYPE, "width[1]|one value|(1,)"),
     (lambda: explorer(width=[[2], [3]]), TYPE, "width|hashable|[[2], [3]]"),
     (lambda: explorer(width=[torch.ones((), device="meta")]), TYPE, "width[0]|meta"),
     (lambda: explorer(start={"depth": 2}), VALUE, "start|'depth'|'width'"),
@@ -89,7 +87,6 @@ BAD = [
     (lambda: toys.points("x"), VALUE, "name|'x'|'gap'"),
     (lambda: toys.points("gap", -1.0), VALUE, "noise|-1"),
     (lambda: live(small=1), TYPE, "small|1"),
-    (lambda: live(**RANK1 | {"distributions": 1}), TYPE, "distributions|1"),
     (lambda: live(**RANK1 | {"small": False}), VALUE, "distributions|small=False"),
     (lambda: live(**RANK1 | {"method": "mean_field"}), VALUE, "r and s|'mean_field'"),
     (lambda: live(**RANK1 | {"method": "batch_ensemble"}), VALUE, "r and s|'batch_"),
@@ -101,7 +98,6 @@ BAD = [
     (lambda: live(points=[[1, np.nan]]), VALUE, "points|finite"),
     (lambda: live(points=[[101, 0]]), VALUE, "points|-100 to 100"),
     (lambda: live(points=[[0, 0, 3]]), VALUE, "points|0, 1 or 2"),
-    (lambda: live(points=[[0, 0, 0.5]]), VALUE, "points|0, 1 or 2"),
     (lambda: live(points=np.ones((501, 2))), VALUE, "points|501|500"),
     (lambda: live(points=[["a", "b"]]), TYPE, "points|(N, 2)"),
     (lambda: live(points=[[1, 2], [1]]), VALUE, "points|(N, 2)"),
@@ -110,14 +106,11 @@ BAD = [
     (lambda: live(method="rank1", start="different"), VALUE, "start|'normal-0.1'"),
     (lambda: live(other={"width": 3}), VALUE, "other|'width'|method"),
     (lambda: live(other={"method": "rank1", "start": "different"}), VALUE, "other['start']"),
-    (lambda: live(other={"method": "rank1", "loss": 3}), TYPE, "other['loss']|3"),
     (lambda: live(tries=[{"ask": "More?"}]), VALUE, "tries|'set'|'answer'|'More?'"),
     (lambda: asked(ask=3), TYPE, "tries: ask|3"),
     (lambda: asked(set={"width": 1}), VALUE, "options['width']|1"),
     (lambda: asked(set={"depth": 1}), VALUE, "options|'depth'"),
     (lambda: band(label=None), VALUE, "behind|label|x"),
-    (lambda: band(low=X), VALUE, "behind|low"),
-    (lambda: band(label=3), TYPE, "behind['label']|3"),
     (lambda: band(x=X[:-1]), VALUE, "behind|6, 7 and 7"),
     (lambda: band(x=X**3), VALUE, "behind['x']|even"),
     (lambda: band(x=-X), VALUE, "behind['x']|increase"),
@@ -127,7 +120,6 @@ BAD = [
     (lambda: band(mean="abc"), TYPE, "behind['mean']|'abc'"),
     (lambda: band(std=X > 0), TYPE, "behind['std']|bool"),
     (lambda: live(data="moons", behind=BAND), VALUE, "behind|classify"),
-    (lambda: set_live("points", np.ones(3)), VALUE, "points|(3,)"),
     (lambda: set_live("options", {"lr": -1}), VALUE, "options['lr']|-1"),
     (lambda: set_live("options", {"x": 1}), VALUE, "options|'x'|width"),
     (lambda: set_live("options", 3), TYPE, "options|3|dict"),
@@ -143,24 +135,19 @@ BAD = [
     # X-rays
     (lambda: stored(zoom="all"), VALUE, "zoom|'model', 'share'|'all'"),
     (lambda: stored(layer=3), VALUE, "layer|'1', '2'|'3'"),
-    (lambda: stored(layer="c"), VALUE, "layer|'0', '1'|'c'"),
     (lambda: stored(method="mc"), VALUE, "method|'rank1'|'mc'"),
-    (lambda: stored(alt=3), TYPE, "alt|string|3"),
     (lambda: xray.changed(stored().known, {"members": 65}), VALUE, "members|1 to 64|65"),
-    (lambda: xray.changed(stored().known, {"width": "wide"}), VALUE, "width|1 to 2000|'wide'"),
     (lambda: xray.changed(stored().known, {"color": 3}), VALUE, "color|nothing"),
     # Tables of methods
     (lambda: method_table({}), VALUE, "rows must be a mapping of names to rows"),
     (lambda: method_table({"a": {}}), VALUE, "rows must be|at least one, got the row {}"),
     (lambda: method_table({"a": 3}), TYPE, "rows must be|got the row 3"),
     (lambda: method_table({3: {"x": 1}}), TYPE, "rows must be|got the name 3"),
-    (lambda: method_table({"a": {3: 1}}), TYPE, "rows: a title must be|got 3 (int)"),
     (lambda: method_table({"a": {("g", 1): 1}}), TYPE, "a pair (group, title), got ('g', 1)"),
     (lambda: method_table({"a": {"x": 1}, "b": {"y": 1}}), VALUE,
      "rows['b'] has the columns ['y'], accepted are those of the first row, ['x']"),
     (lambda: cell(1j), TYPE, "rows['a']['x'] must be an integer, a float, a string|got 1j"),
     (lambda: cell(True), TYPE, "rows['a']['x'] must be"),
-    (lambda: cell(np.ones(2)), TYPE, "rows['a']['x'] must be"),
     (lambda: cell(float("nan")), VALUE, "rows['a']['x'] must be a finite"),
     (lambda: cell(-(10**5000)), VALUE, "rows['a']['x'] must be an int"),
     (lambda: cell((1, 2)), VALUE, "['x'] must be (low, mean, high), got"),
@@ -171,20 +158,14 @@ BAD = [
     (lambda: cell(1, columns={"y": 1}), VALUE, "columns names the column 'y', accepted are ['x']"),
     (lambda: cell(1, columns={"x": -1}), VALUE, "columns['x'] must be"),
     (lambda: cell(1, columns={"x": 16}), VALUE, "at most 15 digits"),
-    (lambda: cell(1, columns={"x": 1.5}), TYPE, "columns['x'] must be"),
     *((partial(cell, 1, columns={"x": words}), VALUE, "with one field such as")
       for words in ("MB", "{", "{0.real}", "{}{}")),
     (lambda: cell(1.5, columns={"x": "{:d}"}), VALUE, "'{:d}' does not fit rows['a']['x'], 1.5"),
-    (lambda: cell(10**400, columns={"x": 2}), VALUE, "does not fit rows"),
     (lambda: cell(1, decisive=[3]), TYPE, "decisive must be (row, column)"),
-    (lambda: cell(1, decisive=("a", np.ones(2))), TYPE, "decisive: a title must be a string"),
     (lambda: cell(1, decisive=("a", "y")), VALUE,
      "decisive names the cell ('a', 'y'), accepted are the rows ['a'] and the columns"),
     (lambda: cell(1, colors={"b": "rank1"}), VALUE, "colors names the row 'b', accepted are ['a']"),
-    (lambda: cell(1, colors={"a": "red"}), VALUE, "colors['a'] must be one of|got 'red'"),
     (lambda: cell(1, colors=["a"]), TYPE, "colors must be a mapping"),
-    (lambda: cell(1, corner=3), TYPE, "corner must be a string, got 3"),
-    (lambda: cell(1, caption=3), TYPE, "caption must be a string, got 3"),
 ]  # fmt: skip
 
 

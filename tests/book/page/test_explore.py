@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
 from ensedu.counting import Count
-from tests.book.page.states import draw, explorer
+from tests.book.looking import draw, explorer
 from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page import frames as frames_module
@@ -50,22 +50,17 @@ def test_text_and_words_are_those_of_the_start():
     assert explorer(alt="{width:0{ensemble_size}}", ensemble_size=[3]).alt() == "002"
 
 
-def test_moving_a_slider_shows_the_frame_of_its_value():
+def test_moving_a_slider_shows_the_frame_of_its_value_which_is_drawn_once():
     width, ensemble_size, words, image, caption = explorer().widget().children
     assert (width.description, ensemble_size.description) == ("width", "members")
-    assert image.value == plot.png(draw(2, 1))
-    width.value = 50
-    assert image.value == plot.png(draw(50, 1))
-    ensemble_size.value = 2
-    assert image.value == plot.png(draw(50, 2))
-    assert "2 networks of width 50" in words.value
-    assert "A &lt; B" in caption.value
-
-
-def test_each_frame_is_drawn_once():
+    for values in ((2, 1), (50, 1), (50, 2)):
+        width.value, ensemble_size.value = values
+        assert image.value == plot.png(draw(*values))
+    assert "2 networks of width 50" in words.value and "A &lt; B" in caption.value
     calls = []
-    live = explore(lambda k: calls.append(k) or draw(k), alt="{k}", k=[2, 3])
-    slider, *_ = live.widget().children
+    slider, *_ = (
+        explore(lambda k: calls.append(k) or draw(k), alt="{k}", k=[2, 3]).widget().children
+    )
     for value in (3, 2, 3):
         slider.value = value
     assert calls == [2, 3]
@@ -82,14 +77,17 @@ def below(shown):
     return root(shown).select_one(".ensedu-sources")
 
 
-def test_a_page_links_the_numbers_of_all_frames(book):
-    link = below(explore(lines, alt="a", name="fig-a", k=[3, 5], start={"k": 5})).a
+def test_a_page_links_the_numbers_of_all_frames_or_of_one(book, monkeypatch):
+    given = {"alt": "a", "k": [3, 5], "start": {"k": 5}}
+    link = below(explore(lines, name="fig-a", **given)).a
     assert (link.text, link["download"]) == ("Numbers (CSV)", "fig-a.csv")
     rows = ["3,loss,train,1,3", "3,loss,train,2,4", "5,loss,train,1,5", "5,loss,train,2,6"]
     file = book / link["href"].removeprefix(FRAMES)
     assert file.read_text().splitlines() == ["k,panel,series,x,y", *rows]
     other = below(explore(lines, alt="a", k=[3])).a
     assert other["download"] == "figure.csv" and other["href"] != link["href"]
+    monkeypatch.setattr(figure_numbers, "MOST_KB", 0.06)
+    assert below(explore(lines, **given)).text == "Numbers (CSV), of k 5 alone"
 
 
 def test_a_page_knows_what_is_said_where_a_reader_points(book):
@@ -103,12 +101,6 @@ def test_a_page_knows_what_is_said_where_a_reader_points(book):
         [["3\nhalf inches", [0.25, 1.0], [0.125, 0.5]]],
     ]
     assert "pointed" not in data_of(explore(lines, alt="a", k=[3, 5]))
-
-
-def test_a_file_with_one_setting_alone_says_so(book, monkeypatch):
-    monkeypatch.setattr(figure_numbers, "MOST_KB", 0.06)
-    shown = below(explore(lines, alt="a", k=[3, 5], start={"k": 5}))
-    assert shown.text == "Numbers (CSV), of k 5 alone"
 
 
 def test_a_page_and_jupyter_say_where_a_figure_comes_from(monkeypatch, tmp_path):
@@ -169,38 +161,32 @@ def colored(limit):
     return figure
 
 
-@pytest.mark.parametrize(
-    ("frame", "what"), [(rescaled, "x-axis 1"), (colored, "color ranges")], ids=["axis", "colors"]
-)
+@pytest.mark.parametrize(("frame", "what"), [(rescaled, "x-axis 1"), (colored, "color ranges")])
 def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book, monkeypatch):
     # At once: an error while a notebook shows the object would not stop the build.
     with pytest.raises(ValueError, match=rf"{what}.* at limit 2, .* at limit 3"):
         explore(frame, alt="a", limit=[2, 3])
-    with monkeypatch.context() as outside:
-        outside.delenv("ENSEDU_BOOK")
-        live = explore(frame, alt="a", limit=[2, 3])
-        with pytest.raises(ValueError, match="rescale"):
-            live._frame({"limit": 3})
     said = explore(frame, alt="a", limit=[2, 3], rescale="Because < it must.")
     assert "Because &lt; it must." in said._repr_mimebundle_()["text/html"]
     same = explore(lambda limit: frame(2), alt="a", limit=[2, 3])
     assert "ensedu-why" not in same._repr_mimebundle_()["text/html"]
+    monkeypatch.delenv("ENSEDU_BOOK")
+    live = explore(frame, alt="a", limit=[2, 3])
+    with pytest.raises(ValueError, match="rescale"):
+        live._frame({"limit": 3})
 
 
 def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
-    def written():
-        figure = Figure(figsize=(4.0 if plot.look().narrow else 7.2, 2))
-        figure.text(0.1, 0.5, "small", size=10.1 if plot.look().narrow else 12)
-        return figure
-
-    with pytest.raises(ValueError, match=r"draw must give .* narrow-light page, .* 'small'"):
-        explore(written, alt="a")
+    with pytest.raises(ValueError, match=r"draw must give .* narrow-light page, .* 'a word'"):
+        explore(lambda: drawing(8.1 if plot.look().narrow else 12), alt="a")
 
 
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     alt = '{width} "wide" </script>, {ensemble_size}'
     shown = explorer(alt=alt, start={"width": 3})
     data, checked = data_of(shown), root(shown).select("[checked]")
+    assert not root(shown).has_attr("data-stays")
+    assert root(explorer(stays=True)).has_attr("data-stays")
     assert [one.find_next("span").text for one in checked] == ["3", "1"]
     assert data["values"] == [["2", "3", "50"], ["1", "2"]]
     states = list(itertools.product([2, 3, 50], [1, 2]))
@@ -214,12 +200,6 @@ def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
                 assert (book / f"{key}-{index}-{look.name}.svg").read_text() == rendering.svg
         assert data["sizes"][index] == sizes
     assert len(list(book.glob("*.svg"))) == len(list(book.glob("*.js"))) == 4
-
-
-def test_what_stays_in_sight_says_so(book):
-    shown = [root(explore(draw, alt="a", width=[2, 3], ensemble_size=[1], stays=stays))
-             for stays in (False, True)]  # fmt: skip
-    assert [one.has_attr("data-stays") for one in shown] == [False, True]
 
 
 def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_one_place(book):
@@ -244,17 +224,13 @@ def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_on
 def test_what_knows_how_it_is_drawn_and_said():
     class Shown:
         choices: ClassVar = {"k": [2, 3]}
-
-        def draw(self, k):
-            return plot.parameter_bars({"a": Count(k)})
-
-        def say(self, k):
-            return f"{k} outputs"
+        draw = staticmethod(lambda k: draw(k))
+        say = staticmethod(lambda k: f"{k} outputs")
 
     shown = explore(Shown(), start={"k": 3})
     assert (repr(shown), shown.alt()) == ("Explorer(k=3 of [2, 3])", "3 outputs")
-    assert explore(Shown(), alt="some", k=[5]).choices == {"k": [5]}
-    assert explore(Shown(), alt="some", k=[5]).alt() == "some"
+    other = explore(Shown(), alt="some", k=[5])
+    assert (other.choices, other.alt()) == ({"k": [5]}, "some")
 
 
 def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):

@@ -1,4 +1,4 @@
-"""What pages are made of: fields, controls, sentences, scripts, rows of methods, seeded numbers."""
+"""What pages are made of: fields, controls, sentences, scripts, seeded numbers, tables."""
 
 import json
 import math
@@ -14,83 +14,59 @@ from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.fields import Choice, RealNumber, WholeNumber
 from workshop.page.method_rows import method_row
+from workshop.page.method_table import method_table
 from workshop.page.said import too_much
 from workshop.page.scripts import Bundle
 from workshop.page.seeded_random import Random
 
-CHOICE, OPTIONAL = Choice(("a", "b")), Choice(("a", "b"), optional=True)
-WHOLE, REAL = WholeNumber(2, 7), RealNumber(-0.5, 1e9)
+AB = ["a", "b"]
 
 
-def test_what_is_accepted_is_returned():
-    assert [CHOICE.checked("x", word) for word in "ab"] == ["a", "b"]
-    assert OPTIONAL.checked("x", None) is None
-    assert [WHOLE.checked("x", value) for value in (2, 7)] == [2, 7]
-    found = REAL.checked("x", 1)
-    assert found == 1.0 and isinstance(found, float)
-    assert [REAL.checked("x", value) for value in (-0.5, 1e9)] == [-0.5, 1e9]
+@pytest.mark.parametrize(("field", "told", "accepted"), [
+    (Choice(("a", "b")), {"choices": AB}, AB),
+    (Choice(("a", "b"), optional=True), {"choices": [None, *AB]}, [None, *AB]),
+    (WholeNumber(2, 7), {"whole": True, "low": 2, "high": 7}, [2, 7]),
+    (RealNumber(-0.5, 1e9), {"whole": False, "low": -0.5, "high": 1e9}, [-0.5, 1, 1e9]),
+])  # fmt: skip
+def test_what_a_field_accepts_is_what_scripts_are_told(field, told, accepted):
+    assert json.loads(json.dumps(field.described())) == told
+    assert [field.checked("x", value) for value in accepted] == accepted
+    assert not isinstance(field, RealNumber) or type(field.checked("x", 1)) is float
 
 
-def test_scripts_are_given_the_same():
-    told = json.loads(json.dumps([f.described() for f in (CHOICE, OPTIONAL, WHOLE, REAL)]))
-    assert told == [
-        {"choices": ["a", "b"]}, {"choices": [None, "a", "b"]},
-        {"whole": True, "low": 2, "high": 7}, {"whole": False, "low": -0.5, "high": 1e9},
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("sentence", "found"),
-    [
-        ("word " * 20, ""),
-        ("word " * 21, "21 words"),
-        ("From −0.5 to 1,200 in 3 steps.", ""),
-        ("From −0.5 to 1,200 in 3 steps of 4e-3.", "4 numbers"),
-        ("At (1, 2), 3: [4, 5].", "5 numbers"),
-        ("BatchEnsemble's W2 in a 1-50-50-1 network – MNIST-5000, x3.", ""),
-        ("1 2 3 4 " * 6, "24 words and 24 numbers"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "found"), [
+    ("word " * 20, ""),
+    ("From −0.5 to 1,200 in 3 steps.", ""),
+    ("From −0.5 to 1,200 in 3 steps of 4e-3.", "4 numbers"),
+    ("At (1, 2), 3: [4, 5].", "5 numbers"),
+    ("BatchEnsemble's W2 in a 1-50-50-1 network – MNIST-5000, x3.", ""),
+    ("1 2 3 4 " * 5 + "x", "21 words and 20 numbers"),
+])  # fmt: skip
 def test_words_and_numbers_are_counted(sentence, found):
     assert too_much(sentence) == found
 
 
-def bundle(folder, monkeypatch, **given):
-    (folder / "sum.js").write_text("export const sum = (a, b) => a + b + OFFSET;\n")
-    (folder / "page.js").write_text(
+def test_scripts_are_one_text_of_two_lives_and_a_workers_part_of_it(tmp_path, monkeypatch):
+    (tmp_path / "sum.js").write_text("export const sum = (a, b) => a + b + OFFSET;\n")
+    (tmp_path / "page.js").write_text(
         'import { sum } from "./sum.js";\n\n// One.\nconst own = 1; // the same\n'
         "export const begin = () => sum(own, WORD.length);\nexport const render = () => {};\n"
     )
-    monkeypatch.setattr(scripts, "HERE", folder)
-    return Bundle(
-        "parts",
-        ("page",),
-        lambda: {"WORD": "σ</x>"},
-        worker=("sum",),
+    monkeypatch.setattr(scripts, "HERE", tmp_path)
+    found = Bundle(
+        "parts", ("page",), lambda: {"WORD": "σ</x>"}, worker=("sum",),
         worker_constants=lambda: {"OFFSET": {"a": 2.5}},
-        **given,
-    )
-
-
-def test_a_worker_has_its_functions_and_its_constants(tmp_path, monkeypatch):
-    text = bundle(tmp_path, monkeypatch).engine()
-    assert 'const OFFSET = {"a": 2.5};' in text
-    assert text.rstrip().endswith("return { OFFSET, sum };\n}")
-    assert "WORD" not in text
-    assert not re.search(r"^(import|export)\b", text, re.MULTILINE)
-
-
-def test_both_lives_hold_the_same_but_for_head_and_tail(tmp_path, monkeypatch):
-    found = bundle(tmp_path, monkeypatch)
-    module, classic = found.module(), found.classic()
+    )  # fmt: skip
+    worker, module, classic = found.engine(), found.module(), found.classic()
+    assert 'const OFFSET = {"a": 2.5};' in worker and "WORD" not in worker
+    assert worker.rstrip().endswith("return { OFFSET, sum };\n}")
+    assert not re.search(r"^(import|export)\b", worker, re.MULTILINE)
     assert "export { OFFSET, sum, begin };\nexport default { render };" in module
     assert classic.startswith('globalThis.parts = (() => {\n"use strict";')
     assert classic.endswith("return { OFFSET, sum, begin, render };\n})();\nparts.begin();\n")
-    (words,) = re.findall(r"^const WORD = (.*);$", module, re.MULTILINE)
-    assert json.loads(words) == "σ</x>"
+    assert 'const WORD = "σ</x>";' in module
     body = module[: module.index("\n\nexport {")]
-    assert body in classic
-    assert "const own = 1; // the same" in body and "One." not in body
+    assert body in classic and "const own = 1; // the same" in body and "One." not in body
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -101,18 +77,13 @@ def test_arrays_add_up_to_the_count_of_a_layer(method):
     assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
 
 
-def test_the_first_numbers_are_known():
+def test_random_numbers_are_known_and_uniform_and_normal():
     """Links that readers have kept say a seed, so its numbers stay; `random.js` draws the same."""
     random = Random(5)
     assert [random.next() for _ in range(3)] == [2051924736, 1961474017, 4248182370]
-
-
-def test_random_numbers_are_uniform_and_normal():
-    random = Random(5)
     u = np.array([random.uniform() for _ in range(20_000)])
-    assert 0 <= u.min() and u.max() < 1
     counts = np.histogram(u, 20, (0, 1))[0]
-    assert ((counts - 1000) ** 2 / 1000).sum() < 50  # χ² of 19 degrees
+    assert counts.sum() == len(u) and ((counts - 1000) ** 2 / 1000).sum() < 50  # χ² of 19 degrees
     z = np.array([random.normal() for _ in range(20_000)])
     assert abs(z.mean()) < 0.03 and abs(z.std() - 1) < 0.03
     assert abs(np.mean(np.abs(z) < 1) - 0.6827) < 0.02
@@ -125,39 +96,109 @@ def test_names_are_words_and_numbers_have_a_minus_sign_and_no_idle_zero():
     assert setting({"ensemble_size": -1.0, "a_b": "rank-1"}) == "members −1, a b rank-1"
 
 
-@pytest.mark.parametrize(
-    ("options", "found"),
-    [
-        ([7], "buttons"),
-        ([2, 3, 50, 64, 128, 256, 1024], "buttons"),
-        ([1, 2, 3, 4, 5, 6, 7, 8], "slider"),
-        (["0", "0.25", "1,200", "1e-3", "−2", "5%"], "buttons"),
-        (["0", "0.25", "1,200", "1e-3", "−2", "5%", "1,200,000,000.5"], "slider"),
-        (["1e-30000000"] * 3 + ["1,200,000,000"], "slider"),
-        ([2, 3], "buttons"),
-        (["one", "a name too long for a line that " * 3], "buttons"),
-        (["NLL", "error or RMSE", "AUROC"], "buttons"),
-        (["greedy", "5% random", "4"], "buttons"),
-        ([None, True, 2], "buttons"),
-        (["x" * 16] * 3, "buttons"),
-        (["x" * 16] * 2 + ["x" * 17], "list"),
-    ],
-)
+NUMBERS = ["0", "0.25", "1,200", "1e-3", "−2", "5%"]
+
+
+@pytest.mark.parametrize(("options", "found"), [
+    ([2, 3, 50, 64, 128, 256, 1024], "buttons"), ([1, 2, 3, 4, 5, 6, 7, 8], "slider"),
+    (NUMBERS, "buttons"), ([*NUMBERS, "1,200,000,000.5"], "slider"),
+    (["one", "a name too long for a line that " * 3], "buttons"),
+    (["greedy", "5% random", "4"], "buttons"), ([None, True, 2], "buttons"),
+    (["x" * 16] * 3, "buttons"), (["x" * 16] * 2 + ["x" * 17], "list"),
+])  # fmt: skip
 def test_a_few_are_buttons_and_many_a_slider_or_a_list(options, found):
     assert kind(options) == found
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "columns"),
-    [
-        ("noise", [0.1, 0.2, 0.4], 0),
-        ("points", [4, 8, 16, 32, 64, 128, 256], 7),  # a line of their own
-        ("method", ["one network", "ensembles", "mean-field", "MC dropout"], 2),
-        ("trained", ["N(0, 1)", "N(0, 0.1²)", "N(0, 0.1²), KL × 0.1"], 3),  # the last in two lines
-        ("photograph", ["camera", "cat", "flower", "grass", "rocket"], 3),
-    ],
-)
+@pytest.mark.parametrize(("name", "options", "columns"), [
+    ("noise", [0.1, 0.2, 0.4], 0),
+    ("points", [4, 8, 16, 32, 64, 128, 256], 7),  # a line of their own
+    ("method", ["one network", "ensembles", "mean-field", "MC dropout"], 2),
+    ("trained", ["N(0, 1)", "N(0, 0.1²)", "N(0, 0.1²), KL × 0.1"], 3),  # the last in two lines
+    ("photograph", ["camera", "cat", "flower", "grass", "rocket"], 3),
+])  # fmt: skip
 def test_on_a_phone_no_button_stands_alone_in_its_row(name, options, columns):
     root = BeautifulSoup(controls({name: options}, {name: options[0]}, "key"), "html.parser")
     style = root.select_one("[role=radiogroup]").get("style", "--ensedu-columns: 0")
     assert style == f"--ensedu-columns: {columns}"
+
+
+SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
+SCORES = {
+    "deep_ensemble": {
+        ("CIFAR-10", "NLL"): (0.1134, 0.1141, 0.115), ("CIFAR-10", "accuracy, %"): 96.6,
+        "change": np.int8(-71), "from": "Nado et al.",
+    },
+    "Cauchy": {
+        ("CIFAR-10", "NLL"): (-0.2, np.float32(-0.125), 0), ("CIFAR-10", "accuracy, %"): 96,
+        "change": 5, "from": None,
+    },
+}  # fmt: skip
+
+
+def parsed(found):
+    return BeautifulSoup(found.html(), "html.parser")
+
+
+def totals(*methods, sizes=SIZES, **options):
+    rows = {
+        method: {
+            name: counting.mlp(each, method, **size_option(method, 4))
+            for name, each in sizes.items()
+        }
+        for method in methods
+    }
+    return method_table(rows, **options)
+
+
+def test_methods_come_in_their_order_with_a_decisive_cell_a_caption_and_a_corner():
+    found = totals(
+        "batch_ensemble", "single", "deep_ensemble", decisive=("batch_ensemble", "1-50-50-1"),
+        caption="Four members", corner="numbers of",
+    )  # fmt: skip
+    assert repr(found).splitlines() == [
+        "Four members",
+        "numbers of      1-50-50-1  1-1000-1000-1",
+        "single network    2,701        1,004,001",
+        "deep ensemble    10,804        4,016,004",
+        "BatchEnsemble     3,812 ←      1,026,012",
+    ]
+    page = parsed(found)
+    assert [cell.get_text() for cell in page.find_all("strong")] == ["3,812"]
+    assert page.caption.get_text() == "Four members"
+    assert page.thead.th.get_text() == "numbers of"
+
+
+def test_groups_intervals_words_and_what_is_missing():
+    nll, accuracy = [*SCORES["Cauchy"]][:2]
+    formats = {nll: 3, accuracy: 1, "change": "{:+,} MB"}
+    found = method_table(SCORES, columns=formats, colors={"Cauchy": "rank1"})
+    assert repr(found).splitlines() == [
+        "                                CIFAR-10",
+        "                                     NLL    accuracy, %    change    from",
+        "deep ensemble     0.114   [0.113, 0.115]           96.6    −71 MB    Nado et al.",
+        "Cauchy           −0.125  [−0.200, 0.000]           96.0     +5 MB    –",
+    ]
+    page = parsed(found)
+    methods = [row.get("data-method") for row in page.tbody.find_all("tr")]
+    assert methods == ["deep_ensemble", "rank1"]
+    heads = [
+        [(th.get_text(), th["scope"], th.get("colspan"), th.get("rowspan")) for th in row("th")]
+        for row in page.thead.find_all("tr")
+    ]
+    assert heads == [
+        [("CIFAR-10", "colgroup", "2", None), ("change", "col", None, "2"),
+         ("from", "col", None, "2")],
+        [("NLL", "col", None, None), ("accuracy, %", "col", None, None)],
+    ]  # fmt: skip
+    labels = [cell["data-label"] for cell in page.tbody.tr.find_all("td")]
+    assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
+
+
+def test_a_word_may_have_what_explains_it_beside_it():
+    rows = {"a": {"x": ("better", "[−2, −1]"), "y": 1}, "b": {"x": None, "y": 2}}
+    assert repr(method_table(rows)).splitlines() == [
+        "                    x    y", "a    better  [−2, −1]    1", "b         –              2",
+    ]  # fmt: skip
+    (words, _), _ = (row("td") for row in parsed(method_table(rows)).tbody("tr"))
+    assert words.find(class_="ensedu-aside").get_text() == "[−2, −1]"

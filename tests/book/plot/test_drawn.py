@@ -1,4 +1,4 @@
-"""Figure functions: whatever they are given can be read; they show it, and say what follows."""
+"""Figure functions: what they are given can be read; they show it, say what follows, or refuse."""
 
 import numpy as np
 import pytest
@@ -7,26 +7,66 @@ from matplotlib.colors import to_hex
 from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLES, size_option
-from tests.book.plot import looks
-from tests.book.plot.given import (
-    COUNTS,
-    X,
-    array,
-    curves,
-    distribution,
-    forest,
-    functions,
-    inside,
-    parts,
-    pooled,
-)  # fmt: skip
-from tests.book.plot.looks import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
+from tests.book import looking as looks
+from tests.book.looking import LIGHT, NARROW, WIDE, drawn, meshes, place_of, words
+from tests.errors import check_error
 from workshop import plot
 from workshop.plot import Belief, bars, style
 from workshop.plot.colored_cells import INKS
 from workshop.plot.inside import SHAPES
 from workshop.plot.panels import POINTED
 from workshop.plot.style import LOOKS, MUTED, PAGE, PALETTE, SHARED
+
+X = np.linspace(-2.0, 3.0, 11)
+COUNTS = {name: counting.mlp([3, 47, 53, 2], name, **size_option(name, 5)) for name in METHODS}
+
+
+def array(*shape, unit=1.0):
+    """Normal numbers that nobody may change."""
+    values = unit * np.random.default_rng(shape).normal(size=shape)
+    values.flags.writeable = False
+    return values
+
+
+def curves(x=(1, 2), totals=None, ylim=(1, 9), **options):
+    totals = {"single": [3, 4]} if totals is None else totals
+    return plot.growth_curves(x, totals, ylim=ylim, **{"xlabel": "x", "ylabel": "y"} | options)
+
+
+def distribution(S=2, m=3, n=5, unit=1.0, **options):
+    mean, draws = array(m, n, unit=unit), array(S, m, n, unit=unit)
+    given = {"mean": mean, "std": 0.75 * np.abs(mean), "draws": draws, "method": "rank1"}
+    return plot.distribution(**given | {"value_range": 2 * unit, "std_range": 3 * unit} | options)
+
+
+def pooled(interval=(0.3, 0.6, 0.9), sources=(0.1, 1.1), word="worse by little", method=None):
+    return plot.PooledEffect(interval, sources, word, method)
+
+
+def forest(rows=None, **options):
+    return plot.forest({"a": pooled()} if rows is None else rows, **{"xlabel": "x"} | options)
+
+
+def functions(beliefs=None, x=X, **options):
+    beliefs = {"a": Belief("rank1", X)} if beliefs is None else beliefs
+    return plot.functions(x, beliefs, **{"ylim": (-4, 9)} | options)
+
+
+def parts(M=2, m=3, n=5, methods=SHAPES):
+    sizes = {"M": M, "m": m, "n": n}
+    return {
+        method: {
+            name: np.abs(array(*(sizes[letter] for letter in shape))) + i / 7 + j / 70
+            for i, (name, shape) in enumerate(SHAPES[method].items())
+        }
+        for j, method in enumerate(methods)
+    }
+
+
+def inside(arrays=None, **counts):
+    arrays = parts() if arrays is None else arrays
+    return plot.inside(arrays, {key: COUNTS[key] for key in arrays} | counts)
+
 
 M, m, n = 2, 3, 5
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}
@@ -301,15 +341,12 @@ def test_what_is_inside_has_a_frame_if_it_is_stored_and_is_faint_if_it_is_comput
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("draw, ends, spreads", [
-    (distribution, {2}, {(0, 3)}),
-])  # fmt: skip
-def test_color_maps_have_the_ends_that_were_given_on_their_page(draw, ends, spreads, look):
+def test_color_maps_have_the_ends_that_were_given_on_their_page(look):
     found = {True: set(), False: set()}
-    for mesh in meshes(drawn(draw, look).axes[0]):
+    for mesh in meshes(drawn(distribution, look).axes[0]):
         heat = style.DARK_HEAT if look.dark else style.HEAT
         found[mesh.get_cmap() == heat].add(mesh.get_clim())
-    assert found == {True: {(-end, end) for end in ends}, False: spreads}
+    assert found == {True: {(-2, 2)}, False: {(0, 3)}}
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -335,3 +372,78 @@ def test_only_what_is_stored_has_a_solid_frame_and_what_is_random_is_hatched(dra
     assert [to_hex(one.get_edgecolor()) for one in whole if one.get_linewidth()] == solid
     assert len([one for one in frames if one.get_hatch()]) == hatched
     assert {to_hex(one.get_edgecolor()) for one in frames if one not in whole} <= {MUTED}
+
+
+FORMULA = r"$\frac$"  # that lacks its arguments
+EFFECT = {"NLL": {"rank1": (0.01, 0.02, 0.05)}}
+
+
+def changed(method, name, value):
+    arrays = parts(5, 3, 7)
+    arrays[method][name] = value
+    return inside(arrays)
+
+
+BARS, PANELS = plot.parameter_bars, plot.panels
+BAD = [
+    (lambda: BARS({}), ValueError, ("counts", "at least one")),
+    (lambda: BARS({"a": Count(10**400)}), ValueError, ("counts['a']", "1e+100")),
+    (lambda: BARS({"a": Count()}), ValueError, ("counts['a']", "above 0", "multiples")),
+    (lambda: curves(x=[2, 1]), ValueError, ("x", "increase", "[2, 1]")),
+    (lambda: curves(x=[0, 2], log_x=True), ValueError, ("x", "above 0", "log_x", "got 0")),
+    (lambda: curves(totals={"single": [1, 2, 3]}), ValueError, ("totals['single']", "(3,)")),
+    (lambda: curves(totals={"single": [1, 1e308]}), ValueError, ("totals['single'][1]", "1e+308")),
+    (lambda: curves(totals={"a": [0, 1]}, log=True), ValueError, ("totals", "above 0")),
+    (lambda: curves(totals={"a": [0, 1]}, relative_to="a"), ValueError, ("totals['a']",)),
+    (lambda: curves(relative_to="rank1"), ValueError, ("relative_to", "'rank1'", "'single'")),
+    (lambda: curves(xlabel=FORMULA), ValueError, ("xlabel", "formula", "frac")),
+    (lambda: curves(ylim=(3.5, 9)), ValueError, ("ylim", "all from 3 to 4", "3.5 to 9")),
+    (lambda: curves(ylim=(0, 9), log=True), ValueError, ("ylim", "above 0", "logarithmic")),
+    (lambda: curves(colors={"b": "rank1"}), ValueError, ("colors", "totals", "'b'")),
+    (lambda: distribution(S=7), ValueError, ("draws has S = 7", "up to 6")),
+    (lambda: distribution(m=17), ValueError, ("mean has m = 17", "up to 16")),
+    (lambda: distribution(method="single"), ValueError, ("method", "'single'", "'rank1'")),
+    (lambda: plot.effects(EFFECT, resolved={"c": []}), ValueError, ("resolved: a title", "'c'")),
+    (lambda: plot.effects(EFFECT, resolved={"NLL": "rank1"}), TypeError, ("collection of names",)),
+    (lambda: plot.effects(EFFECT, resolved={"NLL": ["c"]}), ValueError, ("resolved['NLL']", "'c'")),
+    (lambda: pooled(sources=[]), ValueError, ("sources", "at least one", "(0,)")),
+    (lambda: forest({"a": (1, 2, 3)}), TypeError, ("effects['a']", "PooledEffect")),
+    (lambda: forest(words="better"), TypeError, ("words", "list or tuple", "'better'")),
+    (lambda: forest(xlim=(-0.25, 3)), ValueError, ("xlim", "-0.25 to 0.6", "-0.25 to 3")),
+    (lambda: Belief("rank1"), ValueError, ("mean", "(N,)", "members", "None")),
+    (lambda: Belief("rank1", X, X[1:]), ValueError, ("std", "(10,)", "(11,)")),
+    (lambda: Belief("rank1", None, X, X[None]), ValueError, ("std", "None without a mean")),
+    (lambda: Belief("rank1", X, members=X), ValueError, ("members", "(11,)", "(M, 11)")),
+    (lambda: functions(beliefs={"one": X}), TypeError, ("beliefs['one']", "Belief")),
+    (lambda: functions(x=X[1:]), ValueError, ("beliefs['a'].mean", "(11,)", "(10,)")),
+    (
+        lambda: functions({"a": Belief("rank1", members=X[None])}, X[1:]), ValueError,
+        ("beliefs['a'].members", "(1, 11)", "(M, 10)"),
+    ),
+    (lambda: functions(x=X[::-1]), ValueError, ("x must be two numbers or more that increase",)),
+    (lambda: functions(truth=X[1:]), ValueError, ("truth", "(10,)", "(11,)")),
+    (lambda: functions(data=(X, X[1:])), ValueError, ("data[1]", "(10,)", "(11,)")),
+    (
+        lambda: functions(beliefs=dict.fromkeys("ab", Belief("rank1", X)), together=True),
+        ValueError, ("together must be False", "two of one method", "True for 2 of 1"),
+    ),
+    (
+        lambda: functions(beliefs={m: Belief(m, X) for m in [*METHODS][:5]}, together=True),
+        ValueError, ("together must be False for more than 4 beliefs",),
+    ),
+    (lambda: functions(named={"mean": (4, 0)}), ValueError, ("named['mean']", "-2 to 3", "(4, 0)")),
+    (lambda: plot.inside({"swag": {}}, {}), ValueError, ("parts", "'swag'", "'rank1'")),
+    (lambda: inside(mc_dropout=Count(1)), ValueError, ("counts", "'mc_dropout'")),
+    (lambda: changed("single", "r", np.ones(3)), ValueError, ("parts['single']", "'r'")),
+    (lambda: changed("rank1", "s_mean", np.ones((5, 3))), ValueError, ("s_mean", "(5, 7)")),
+    (lambda: changed("rank1", "s_std", -np.ones((5, 7))), ValueError, ("s_std", ">= 0", "-1")),
+    (lambda: inside(parts(5, 9, 7)), ValueError, ("m = 9", "up to 8")),
+    (lambda: PANELS(101, height=1), ValueError, ("count", "up to 100, got 101")),
+    (lambda: PANELS(9, height=1, columns=9), ValueError, ("columns", "0.4 inches", "got 9")),
+]  # fmt: skip
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("case", range(len(BAD)))
+def test_bad_input(case):
+    check_error(*BAD[case])

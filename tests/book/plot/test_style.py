@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.ft2font import FT2Font
 
 from ensedu.methods import METHODS, ROLES
-from tests.book.plot.looks import LIGHT, contrast, linear
+from tests.book.looking import LIGHT, contrast, linear
 from workshop import plot
 from workshop.plot import colored_cells, fonts, house_style, label_layout, panels, rendering, style
 from workshop.plot.bars import _multiple_words

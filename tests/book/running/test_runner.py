@@ -8,51 +8,111 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
+import torch
 import toy_experiment as toy
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.book.running.toy_runs import (
-    expected,
-    kept_row_numbers,
-    leave_ten_rows,
-    read_table,
-    run_with_fault,
-    started_rows,
-    wait_for,
-    without_times,
-    workers_of,
-)
+from ensedu.torch.base import seeded
 from workshop import experiments
 from workshop.experiments import nuts
 from workshop.experiments.__main__ import folders, main
-from workshop.running import machine, runner
+from workshop.running import experiment, json_files, machine, runner
+from workshop.running.machine import one_thread
 from workshop.running.runner import compute_table
 from workshop.running.worker import run_case
 
 pytestmark = pytest.mark.usefixtures("toy_log")
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+MEASURED = {"machine", "date", "seconds"}
+
+
+def started_rows(toy_log):
+    """Return the rows that were started, in order."""
+    return sorted(map(int, toy_log.read_text().split()))
+
+
+def read_table(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def without_times(path):
+    """Return a table as it must be in every run."""
+    return {name: value for name, value in read_table(path).items() if name not in MEASURED}
+
+
+def expected():
+    """Work the toy's table out, with four digits."""
+    rows = [
+        {
+            "i": i, "name": "abcdefghijk"[i], "value": float(f"{i / 3:.4g}"),
+            "parts": {"squares": [i**2, float(f"{i**2 / 3:.4g}")]},
+        }
+        for i in range(11)
+    ]  # fmt: skip
+    return {
+        "about": "value: slope times i", "budget": "nothing at all", "settings": {"slope": 1 / 3},
+        "summary": {"most": 3.333}, "rows": rows,
+    }  # fmt: skip
+
+
+def wait_for(condition, seconds=60):
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def kept_row_numbers(folder):
+    """Return the rows in the file of rows, a torn one left out."""
+    path = folder / "toy.jsonl"
+    lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else []
+    return [json.loads(line)["case"]["i"] for line in lines]
+
+
+def workers_of(process):
+    """Return the worker processes, and not multiprocessing's own helper."""
+    children = psutil.Process(process.pid).children()
+    return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+
+def run_with_fault(monkeypatch, folder, kind):
+    """Run the toy with a fault at row 7; return the message."""
+    monkeypatch.setenv("TOY_FAULT", kind)
+    with pytest.raises(RuntimeError) as caught:
+        compute_table(toy.experiment(), folder, workers=2)
+    monkeypatch.delenv("TOY_FAULT")
+    return str(caught.value)
+
+
+def leave_ten_rows(folder):
+    """Leave the ten rows of a run in which row 7 failed."""
+    (folder / "toy.jsonl").write_bytes(ten_rows())
+    return folder / "toy.jsonl"
+
+
+@cache
+def ten_rows():
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setenv("TOY_LOG", f"{folder}/log")
+        run_with_fault(patch, Path(folder), "raise")
+        return (Path(folder) / "toy.jsonl").read_bytes()
 
 
 @pytest.fixture
 def start_toy():
     """A function that starts the toy as a program of two workers, in a group of its own."""
     begun = []
-
-    def one(folder):
-        begun.append(start_toy_program(folder))
-        return begun[-1]
-
-    yield one
-    for process in begun:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def start_toy_program(folder):
     code = (
         # What started us may ignore Ctrl-C, as a shell does of what it runs in the background.
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -60,15 +120,22 @@ def start_toy_program(folder):
         "import toy_experiment as toy; "
         "compute_table(toy.experiment(), sys.argv[1], workers=2)"
     )
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(folder)],
-        cwd=HERE.parents[1],
-        env=os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+
+    def one(folder):
+        own = os.environ | {"TOY_PAUSE": "0.05", "PYTHONPATH": str(HERE)}
+        begun.append(
+            subprocess.Popen(
+                [sys.executable, "-c", code, str(folder)], cwd=HERE.parents[1], env=own, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            )
+        )  # fmt: skip
+        return begun[-1]
+
+    yield one
+    for process in begun:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_log, capfd):
@@ -85,9 +152,10 @@ def test_the_table_is_whole_in_order_and_says_where_it_was_made(tmp_path, toy_lo
 
 
 def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
-    tmp_path, monkeypatch
+    tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setenv("TOY_PAUSE", "0.01")  # the first waits longest
+    monkeypatch.setattr(runner, "LONGEST", 0)
     waits = 0.01 * sum(range(1, 12))
     other = toy.experiment(cases=toy.experiment().cases[::-1], digits=6, summarize=None)
     table = read_table(compute_table(other, tmp_path, workers=3))
@@ -95,6 +163,9 @@ def test_seconds_digits_and_order_are_those_of_the_rows_and_a_summary_may_lack(
     assert [row["i"] for row in table["rows"]] == [*range(11)][::-1]
     assert table["rows"][9]["value"] == 0.333333 and "summary" not in table
     assert table["settings"] == {"slope": 1 / 3}  # an argument is not rounded
+    said = capsys.readouterr().err  # what takes long is a warning, with its budget
+    assert "warning: toy took 0 minutes of one core, more than an hour on two cores" in said
+    assert "nothing at all" in said
 
 
 def test_a_worker_has_one_thread_and_others_keep_theirs(tmp_path, monkeypatch):
@@ -105,14 +176,6 @@ def test_a_worker_has_one_thread_and_others_keep_theirs(tmp_path, monkeypatch):
     assert read_table(compute_table(toy.experiment(cases=cases), tmp_path))["rows"][0]["value"] == 1
     assert os.environ["OMP_NUM_THREADS"] == "2" and "MKL_NUM_THREADS" not in os.environ
     assert machine.SETTINGS["MKL_NUM_THREADS"] == "1"
-
-
-def test_a_long_table_is_a_warning_with_its_budget(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(runner, "LONGEST", 0)
-    compute_table(toy.experiment(), tmp_path)
-    said = capsys.readouterr().err
-    assert "warning: toy took 0 minutes of one core, more than an hour on two cores" in said
-    assert "nothing at all" in said
 
 
 def test_a_killed_run_goes_on(tmp_path, toy_log, start_toy):
@@ -157,10 +220,8 @@ def test_a_case_that_fails_is_named_and_the_rest_is_kept(tmp_path, monkeypatch, 
     assert "1 of 11 cases of toy failed, one is {'i': 7, 'name': 'h'}: ZeroDivision" in message
     assert "seven is too many; the other rows are kept in" in message
     assert "in run\n" in capsys.readouterr().err  # the traceback of the other process
-    assert started_rows(toy_log) == list(range(11)) and sorted(kept_row_numbers(tmp_path)) == [
-        *range(7),
-        *range(8, 11),
-    ]
+    assert started_rows(toy_log) == [*range(11)]
+    assert sorted(kept_row_numbers(tmp_path)) == [*range(7), *range(8, 11)]
     toy_log.unlink()
     assert without_times(compute_table(toy.experiment(), tmp_path, workers=1)) == expected()
     assert started_rows(toy_log) == [7]
@@ -204,27 +265,19 @@ def test_rows_of_another_run_are_refused(tmp_path, toy_log):
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
+def test_what_no_run_has_written_is_refused(tmp_path):
+    path = leave_ten_rows(tmp_path)
+    text, again = path.read_text(), path.read_text().splitlines()[1]
+    for line, words in (
         ('{"case": {"i": 1', 'is damaged: line 12 is \'{"case": {"i": 1\', which no run'),
         ("3", "is damaged: line 12 is '3', which no run has written; delete it"),
-        ('{"case": {"i": 1}}', "is damaged: line 12 is "),
-        (
-            '{"case": {"i": 12}, "results": {}, "seconds": 1}',
-            'holds the row of a case that toy does not have, {"i": 12}; delete it',
-        ),
-        ("twice", "is damaged: line 12 is "),
-    ],
-)
-def test_what_no_run_has_written_is_refused(tmp_path, line, words):
-    path = leave_ten_rows(tmp_path)
-    if line == "twice":
-        line = path.read_text().splitlines()[1]
-    with path.open("a") as opened:
-        opened.write(line + "\n")
-    with pytest.raises(ValueError, match=re.escape(words)):
-        compute_table(toy.experiment(), tmp_path)
+        ('{"case": {"i": 1}}', "is damaged: line 12 is "), (again, "is damaged: line 12 is "),
+        ('{"case": {"i": 12}, "results": {}, "seconds": 1}',
+         'holds the row of a case that toy does not have, {"i": 12}; delete it'),
+    ):  # fmt: skip
+        path.write_text(f"{text}{line}\n")
+        with pytest.raises(ValueError, match=re.escape(words)):
+            compute_table(toy.experiment(), tmp_path)
 
 
 @pytest.mark.bad_input
@@ -241,17 +294,14 @@ def test_one_table_is_computed_by_one_run_at_a_time(tmp_path):
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("results", "words"),
-    [
-        ({}, "TypeError: results must be a dict with an entry, got {}"),
-        (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
-        ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
-        ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
-        ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
-        ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
-    ],
-)
+@pytest.mark.parametrize(("results", "words"), [
+    ({}, "TypeError: results must be a dict with an entry, got {}"),
+    (3.0, "TypeError: results must be a dict with an entry, got 3.0"),
+    ({"a": [1, math.nan]}, "ValueError: results['a'][1] must be a finite number, got nan"),
+    ({"a": np.ones(3)}, "TypeError: results['a'] must be a string, a number, a bool, None, or"),
+    ({"a": {1: 2}}, "TypeError: results['a'] must have strings as keys, got 1 (int)"),
+    ({"i": 1}, "ValueError: results must have other keys than the case, got ['i']"),
+])  # fmt: skip
 def test_a_result_that_json_cannot_hold_is_refused(results, words):
     found = run_case(lambda i: results, {"i": 5}, {})
     assert words in found.error and found.results == {}
@@ -271,17 +321,11 @@ def test_rows_that_follow_a_torn_one_are_read_by_the_next_run(
     assert started_rows(toy_log) == [7]
 
 
-ROOT = Path(__file__).parents[3]
-
-
 @pytest.fixture
 def two_toys(monkeypatch):
     """The command with two toys, of which the first fails where TOY_FAULT says so."""
     cases = toy.experiment().cases
-    found = {
-        "toy": toy.experiment(),
-        "other": toy.experiment(name="other", cases=cases[:3]),
-    }
+    found = {"toy": toy.experiment(), "other": toy.experiment(name="other", cases=cases[:3])}
     monkeypatch.setattr("workshop.experiments.__main__.EXPERIMENTS", found)
 
 
@@ -300,15 +344,11 @@ def test_a_table_that_fails_leaves_the_others(tmp_path, two_toys, capsys, monkey
 
 
 @pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["start"], "NAME must be one of 'starts'"),
-        (["start", "--list"], "NAME must be one of 'starts'"),
-        (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
-        (["starts", "--workers", "two"], "invalid int value: 'two'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["start", "--list"], "NAME must be one of 'starts'"),
+    (["starts", "--workers", "0"], "--workers must be a positive integer, got 0"),
+    (["starts", "--workers", "two"], "invalid int value: 'two'"),
+])  # fmt: skip
 def test_the_command_refuses_what_it_does_not_know(arguments, words, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
@@ -340,3 +380,102 @@ def test_here_leaves_those_out(capsys):
     assert main(["--here", "--list"]) == 0
     names = re.findall(r"^([a-z0-9-]+):", capsys.readouterr().out, flags=re.M)
     assert names == [name for name in experiments.EXPERIMENTS if name not in experiments.NEEDS]
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize(("changes", "kind", "words"), [
+    ({"cases": [{"i": 1, "name": "a"}, {"name": "a", "i": 1}]}, ValueError,
+     "cases must differ, got {'name': 'a', 'i': 1} as cases[0] and cases[1]"),
+    ({"cases": []}, ValueError, "cases must be a list of dicts, at least one, got none"),
+    ({"cases": {"i": 1}}, TypeError, "cases must be a list of dicts, got {'i': 1} (dict)"),
+    ({"cases": [3]}, TypeError, "cases[0] must be a dict, got 3 (int)"),
+    ({"cases": [{"i": 1}]}, TypeError, "(i, name, slope): missing a required argument: 'name'"),
+    ({"cases": [{"i": {3}}]}, TypeError, "cases[0]['i'] must be a string, a number"),
+    ({"cases": [{"i": 1e999}]}, ValueError, "cases[0]['i'] must be a finite number, got inf"),
+    ({"settings": {"slope": 1, "i": 2}}, ValueError, "other keys than settings, got ['i']"),
+    ({"settings": {"slope": 1, "tilt": 2}}, TypeError, "run(i, name, slope): got an unexpec"),
+    ({"settings": [1]}, TypeError, "settings must be a dict, got [1] (list)"),
+    ({"run": lambda i, name, slope: {}}, TypeError, "run must be a function of a module, so that"),
+    ({"run": 3}, TypeError, "run must be a function of a module"),
+    ({"summarize": 3}, TypeError, "summarize must be a function or None, got 3 (int)"),
+    ({"digits": 0}, ValueError, "digits must be a positive integer, got 0"),
+    ({"name": "a/b/c"}, ValueError, "name must be lower-case letters, digits, _ and hyphens"),
+    ({"budget": " "}, ValueError, "budget must have words, got ' '"),
+])  # fmt: skip
+def test_what_is_no_experiment_is_refused(changes, kind, words):
+    with pytest.raises(kind, match=re.escape(words)):
+        toy.experiment(**changes)
+
+
+def test_a_key_tells_cases_apart():
+    assert experiment.case_key({"a": 1, "b": [2]}) == experiment.case_key({"b": [2], "a": 1})
+    kinds = [{"a": one} for one in (1, 1.0, True, "1", None, [1], {"a": 1})]
+    assert len({experiment.case_key(case) for case in kinds}) == len(kinds)
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+TREES = st.recursive(SCALARS, lambda x: st.lists(x) | st.dictionaries(st.text(), x))
+
+
+@given(TREES.filter(lambda value: "Infinity" not in json.dumps(value)))
+def test_the_layout_changes_no_value(value):
+    assert json.loads(json_files.json_text(value)) == value == json_files.as_json("value", value)
+
+
+def test_a_table_has_a_row_a_line_and_a_contestant_too():
+    rows = [{"i": i, "value": 0.5 * i} for i in range(7)]
+    lines = json_files.json_text({"rows": rows, "name": "x"}).splitlines()
+    assert [json.loads(line.strip(" ,")) for line in lines[2:-2]] == rows
+    entry = {"forward": {"seconds": [0.25, 2e-6], "ratio": [1.0, 1.0]}}
+    text = json_files.json_text({"cells": [{"m": 5, "contestants": {"a": entry, "b": entry}}]})
+    line = json.dumps(entry)
+    assert sum(line in one for one in text.splitlines()) == text.count(line) == 2
+
+
+@pytest.mark.parametrize(
+    ("digits", "third", "large"), [(4, 0.3333, 12350.0), (None, 1 / 3, 12345.678)]
+)
+def test_digits_are_significant_or_all(tmp_path, digits, third, large):
+    value = {"a": [1 / 3, (12345.678,)], "b": 12345, "c": "0.33333"}
+    json_files.write_json(tmp_path / "new" / "file.json", value, digits=digits)
+    expected = {"a": [third, [large]], "b": 12345, "c": "0.33333"}
+    assert json.loads((tmp_path / "new" / "file.json").read_text()) == expected
+
+
+def test_what_is_written_replaces_the_file_at_once(tmp_path):
+    (tmp_path / "file.json").write_text("old")
+    with pytest.raises(TypeError):
+        json_files.write_json(tmp_path / "file.json", {"a": {1, 2}})
+    assert (tmp_path / "file.json").read_text() == "old"
+    json_files.write_json(tmp_path / "file.json", {"a": 1})
+    assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_the_machine_is_described():
+    found = machine.machine()
+    assert found["device"] == "cpu" and found["name"]
+    assert torch.__version__.startswith(found["versions"]["torch"].split("+")[0])
+    assert found["threads"] == torch.get_num_threads()
+
+
+def test_torch_has_the_threads_that_it_had(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    numbers = []
+    monkeypatch.setattr(torch, "set_num_threads", numbers.append)
+    with pytest.raises(ZeroDivisionError), one_thread():
+        assert numbers == [1]
+        raise ZeroDivisionError
+    assert numbers == [1, 3]
+
+
+def test_draws_follow_from_the_seed_and_the_generator_is_as_before_after_an_error_too():
+    torch.manual_seed(5)
+    undisturbed = torch.rand(3)
+    torch.manual_seed(5)
+    drawn = []
+    for seed in (7, 7, 8):
+        with pytest.raises(ZeroDivisionError), seeded(seed):
+            drawn.append(torch.rand(3))
+            raise ZeroDivisionError
+    assert torch.equal(torch.rand(3), undisturbed)
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])

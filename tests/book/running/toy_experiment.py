@@ -18,17 +18,17 @@ def run(i, name, slope):
     with Path(os.environ["TOY_LOG"]).open("a") as log:
         log.write(f"{i}\n")
     time.sleep(float(os.environ.get("TOY_PAUSE", 0)) * (ROWS - i))
-    fault = os.environ.get("TOY_FAULT") if i == 7 else None
-    if fault == "raise":
-        raise ZeroDivisionError("seven is too many")
-    if fault == "hang":
-        time.sleep(600)
-    if fault == "die":
-        os._exit(1)
-    if fault == "threads":
-        import torch
+    match os.environ.get("TOY_FAULT") if i == 7 else None:
+        case "raise":
+            raise ZeroDivisionError("seven is too many")
+        case "hang":
+            time.sleep(600)
+        case "die":
+            os._exit(1)
+        case "threads":
+            import torch
 
-        return {"value": torch.get_num_threads()}
+            return {"value": torch.get_num_threads()}
     return {"value": slope * i, "parts": {"squares": [i**2, slope * i**2]}}
 
 

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 
 from ensedu import counting
 from ensedu.torch import fit, mlp, predict
-from ensedu.torch.train.losses import half_squared_error
+from ensedu.torch.losses import half_squared_error
 from ensedu.uncertainty import chance_disagreement, disagreement
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import BATCH, DEEP, MEANING, beside, lower, row, units

@@ -11,8 +11,8 @@ from ensedu import counting, uncertainty
 from ensedu import torch as et
 from ensedu.numpy import variational
 from ensedu.priors import Normal
+from ensedu.torch.losses import softmax_cross_entropy
 from ensedu.torch.models import lenet5
-from ensedu.torch.train.losses import softmax_cross_entropy
 from tests.book.claiming import Change, Claims
 from tests.book.claims.learning.shootout import DEEP, beside, row, units
 from tests.book.conftest import ran

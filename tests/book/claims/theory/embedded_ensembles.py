@@ -10,7 +10,7 @@ from ensedu.data import digits
 from ensedu.theory import ntk
 from ensedu.theory.ntk import Modulation
 from ensedu.torch import BatchEnsembleLinear, mlp
-from ensedu.torch.seeding import seeded
+from ensedu.torch.base import seeded
 from tests.book.claiming import Change, Claims
 from tests.book.conftest import ran
 from workshop import measured

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
 from ensedu.torch.base import check_tensor, not_dense
-from ensedu.torch.nested import Inputs, call
 from ensedu.torch.network import kl
+from ensedu.torch.trees import Inputs, call
 from ensedu.torch.variational import softplus
 
 __all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]

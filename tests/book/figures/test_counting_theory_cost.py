@@ -1,20 +1,43 @@
-"""What the figures of *Theory* and *Cost* are given they draw, and their sentences follow."""
+"""What figures of *Counting*, *Theory* and *Cost* are given they draw; their sentences follow."""
+
+import re
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
+from ensedu import counting
 from ensedu.contest.statistics import Pooled
-from tests.book.figures.shown import check
-from tests.book.plot.looks import drawn, holds
+from ensedu.methods import METHODS, size_option
+from tests.book.looking import check, drawn, holds
 from workshop import plot
+from workshop.figures import cheat_sheet
 from workshop.figures.cost import choosing
 from workshop.figures.cost import speed_and_memory as speed
+from workshop.figures.counting import comparison
+from workshop.figures.counting import rank_1_bnn as law
 from workshop.figures.theory import embedded_ensembles as embedded
 from workshop.figures.theory import gradient_flow as flow
 from workshop.figures.theory import rank_1_perturbations as perturbed
 from workshop.figures.theory import width_and_ensemble_size as width
 
-RNG = np.random.default_rng(0)
+DICE, RNG = np.random.default_rng(0), np.random.default_rng(0)
+MEAN, STD = DICE.standard_normal((3, 5)) / 4, DICE.uniform(0.1, 0.3, (3, 5))
+DRAWS = {name: MEAN + STD * DICE.standard_normal((2, 3, 5)) / 2 for name in ("rank1", "mean_field")}
+DISTRIBUTION = law.Distribution(MEAN, STD, DRAWS)
+DEPTHS = [1, 2, 9]
+
+
+def network(method, width, depth):
+    return counting.mlp([1, *[width] * depth, 1], method, **size_option(method, 4)).total
+
+
+NETWORKS = comparison.Depths(DEPTHS, {
+    width: {name: [network(name, width, d) for d in DEPTHS] for name in comparison.SHARING}
+    for width in (50, 500)
+}, 4)  # fmt: skip
+TIMES = [network("rank1", 50, d) / network("single", 50, d) for d in DEPTHS]
+
 ANGLES, TARGETS = np.array([-90.0, 30.0]), np.array([0.5, -1.0])
 GRID = np.arange(-180.0, 181.0, 30.0)
 WAVE = np.sin(np.radians(GRID))
@@ -114,6 +137,12 @@ def kept(method, h, batch, members):
 
 EARLIER, NOW = FIRST.found[20]
 CASES = {
+    "rank-1 samples": (DISTRIBUTION, ("rank-1",), "They move together.", *DRAWS["rank1"]),
+    "other samples": (DISTRIBUTION, ("mean-field",), "moves for itself", *DRAWS["mean_field"]),
+    "depths": (
+        NETWORKS, (50,), "a deep ensemble stores 4.00 times one network’s parameters, a "
+        "BatchEnsemble 1.24 times", TIMES,
+    ),
     "points pull": (
         FIRST, (4, 20), "the network is 0.10 from the data (root mean square), and the dashes up "
         "to 0.05 off.", NOW[0], NOW[2], NOW[3], EARLIER[3],
@@ -225,3 +254,21 @@ def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():
     assert "65% of the rows" in said and "80% of the strongest" in said
     ends = drawn(lambda: choosing.draw_ends([0.0, 0.5], *inside))
     assert list(ends.axes[0].lines[0].get_ydata()) == [90, 65.4]
+
+
+@pytest.mark.parametrize("method", cheat_sheet.WORDS)
+def test_the_cheat_sheets_areas_are_the_count(method):
+    """Of a square layer whose sides are those of the picture; what is computed is not stored."""
+    drawn = BeautifulSoup(cheat_sheet.picture(method, 3), "html.parser").find_all("rect")
+    areas = [
+        int(one["width"]) * int(one["height"]) for one in drawn if one["class"] != ["computed"]
+    ]
+    counted = counting.layer(*2 * [cheat_sheet.SIDE], method, **size_option(method, 3))
+    assert sum(areas) == counted.total * cheat_sheet.UNIT**2
+
+
+@pytest.mark.parametrize("method", [key for key in METHODS if not METHODS[key].body])
+def test_the_cheat_sheets_formula_is_the_count(method):
+    said = re.sub(r"(?<=[Mmn\d])(?=[Mmn(])", "*", cheat_sheet.formula(method))
+    counted = counting.layer(5, 7, method, **size_option(method, 3))
+    assert eval(said, {"M": 3, "m": 5, "n": 7}) == counted.total

@@ -1,11 +1,10 @@
-"""What a pass knows, and what some modules do in it; `members` runs it, at once or in turn.
+"""What some modules of a model do in a pass, in place of their own forward pass.
 
-A `Run` knows the noise of a pass, and which member runs, or that all do. Some modules of the model
-do in it what one of its methods says, in place of their own forward pass.
+A `Run` knows the noise of a pass, and which member runs, or that all do.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import prod
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ensedu.torch.base import MemberLayer
+from ensedu.torch.base import MemberLayer, OfThread
 from ensedu.torch.dropout import checked_mask
 from ensedu.torch.variational import softplus
 
@@ -322,6 +321,39 @@ class Traced:
         shift = shift if module.bias is None else shift + module.bias
         behind = [1] * (input.ndim - 2)
         return input * scale.reshape(-1, *behind) + shift.reshape(-1, *behind)
+
+
+class _Calls(OfThread):
+    """How many masks a pass of this thread has taken."""
+
+    number = 0
+
+
+class FixedDropout(nn.Module):
+    """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
+
+    def __init__(self, masks: Sequence[Tensor], p: float) -> None:
+        super().__init__()
+        self.p, self.number, self._calls = p, len(masks), _Calls()
+        for i, mask in enumerate(masks):
+            self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
+        if not self.number:
+            raise ValueError(
+                "noise has no mask for a dropout that this member calls; accepted is what "
+                "net.noise() returns for such inputs"
+            )
+        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
+        self._calls.number += 1
+        return input * (mask.to(input.dtype) / (1 - self.p))
+
+
+def restart_masks(model: nn.Module, _: Any) -> None:
+    """Let a pass of a member begin with the first masks."""
+    for part in model.modules():
+        if isinstance(part, FixedDropout):
+            part._calls.number = 0
 
 
 def list_weights(module: nn.RNNBase) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from ensedu.common import checks
 from ensedu.torch.base import check_dense, class_path, not_dense
 
+#: What is no tensor and holds none.
 CONSTANTS = (
     str, bytes, numbers.Number, enum.Enum, slice, range, type(None), torch.dtype, torch.device,
 )  # fmt: skip

@@ -10,25 +10,17 @@
 - Any other matrix is an error, unless it is listed as `shared` or as `modulated`.
 """
 
-import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.utils.parametrize import ParametrizationList
 
 from ensedu.common import checks
-from ensedu.methods import METHODS
-from ensedu.torch.base import NORMALIZATIONS, WeightLayer, class_path
-from ensedu.torch.batch_ensemble import BatchEnsembleArrays
-from ensedu.torch.mean_field import MeanFieldArrays
-from ensedu.torch.network import layer_class
-from ensedu.torch.rank1 import Rank1Arrays
+from ensedu.torch.base import NORMALIZATIONS, class_path
 
 #: What multiplies its input with a weight.
 PRODUCTS = (
@@ -220,151 +212,3 @@ def tensors_of(part: nn.Module | nn.Parameter) -> list[Tensor]:
 def is_within(name: str, parts: tuple[str, ...]) -> bool:
     """Whether a name is one of `parts` or stands below one; "" is the whole model."""
     return any(part in ("", name) or name.startswith(f"{part}.") for part in parts)
-
-
-# What an array of a layer is given by the model, by its name.
-FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
-# What is frozen with it: a distribution around a fixed mean has a fixed spread.
-FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
-# What such a layer takes over from the one in whose place it stands.
-SETTINGS = {
-    "Linear": ("in_features", "out_features"),
-    "Conv2d": (
-        "in_channels", "out_channels", "kernel_size",
-        "stride", "padding", "dilation", "groups", "padding_mode",
-    ),
-}  # fmt: skip
-
-
-class WeightOfAnyShape(WeightLayer):
-    """A weight (n, m, *kernel) that some other module multiplies with, and its bias.
-
-    With `groups`, (n, m / groups, *kernel), each part of the outputs has inputs of its own; so do
-    the three projections of an attention, in one weight (3 n, m). A `transposed` convolution has
-    its inputs first.
-    """
-
-    batch_axis: ClassVar = -2
-
-    def __init__(
-        self,
-        shape: tuple[int, ...],
-        *,
-        groups: int = 1,
-        transposed: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(device, dtype)
-        self.weight_shape, self.groups, self.transposed = tuple(shape), groups, transposed
-        first, second = shape[0], shape[1] * groups
-        self.outputs, self.inputs = (second, first) if transposed else (first, second)
-        self.fan_in = prod(shape[1:])
-        make: Any = self._make_parameters  # that of the method
-        make(**options)
-
-    def _example_axes(self) -> tuple[int, ...]:
-        return (self.inputs,)
-
-    def modulated_weights(self, weight: Tensor, r: Tensor, s: Tensor) -> Tensor:
-        """``W ∘ s rᵀ`` as the weight is stored, over all axes of its kernel."""
-        along_first, along_second = (r, s) if self.transposed else (s, r)
-        columns = along_second.unflatten(-1, (self.groups, -1))
-        columns = columns.repeat_interleave(weight.shape[0] // self.groups, dim=-2)
-        factors = along_first[..., None] * columns
-        return weight * factors[(..., *[None] * (weight.ndim - 2))]
-
-    def in_book_axes(self, weight: Tensor) -> Tensor:
-        """Inputs before outputs."""
-        axis = weight.ndim - len(self.weight_shape)
-        return weight if self.transposed else weight.transpose(axis, axis + 1)
-
-    def extra_repr(self) -> str:
-        return f"{self.weight_shape}{self._repr_of_members_and_bias()}"
-
-
-class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleArrays):
-    """``W ∘ s_i r_iᵀ`` of any shape for each member."""
-
-
-class Rank1Weight(WeightOfAnyShape, Rank1Arrays):
-    """``W ∘ s_i r_iᵀ`` of any shape, with distributions of r and s."""
-
-
-class MeanFieldWeight(WeightOfAnyShape, MeanFieldArrays):
-    """A weight of any shape of which each number has a distribution."""
-
-
-KINDS = {kind.method: kind for kind in (BatchEnsembleWeight, Rank1Weight, MeanFieldWeight)}
-
-
-def layer_options(method: str) -> dict[str, Any]:
-    """The arguments of a method's layers, neither sizes nor taken from the model, and defaults."""
-    taken = ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
-    parameters = inspect.signature(layer_class(method, "Linear")).parameters
-    return {name: one.default for name, one in parameters.items() if name not in taken}
-
-
-def layer_like(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
-    """Return the method's layer in place of a plain one, at whose weight and bias it starts."""
-    kind = "Linear" if isinstance(module, nn.Linear) else "Conv2d"
-    layer = layer_class(method, kind)(
-        **{name: getattr(module, name) for name in SETTINGS[kind]}, **members, **options,
-        bias=module.bias is not None, device=module.weight.device, dtype=module.weight.dtype,
-    )  # fmt: skip
-    _start_at(layer, {"weight": module.weight, "bias": module.bias})
-    return layer.train(module.training)
-
-
-def weight_like(
-    owner: nn.Module,
-    key: str,
-    values: dict[str, Any],
-    method: str,
-    members: dict[str, int],
-    options: dict[str, Any],
-) -> Any:
-    """Return the arrays of a method around the weight `key` of some other module."""
-    weight = values["weight"]
-    geometry: dict[str, Any] = {}
-    if isinstance(owner, _ConvNd):
-        geometry = {"groups": owner.groups, "transposed": owner.transposed}
-    elif isinstance(owner, nn.MultiheadAttention) and key == "in_proj_weight":
-        geometry = {"groups": 3}
-    elif values["bias"] is not None:
-        geometry = {"transposed": len(values["bias"]) != len(weight)}
-    if options.get("per_example"):
-        raise ValueError(
-            "per_example must be False for a model with weights other than those of nn.Linear and "
-            f"nn.Conv2d, of which {key} of a {type(owner).__name__} is one, got True"
-        )
-    given = layer_options(method) | options | members
-    # These have no outputs of their own of which to draw.
-    given |= {"estimator": "weights"} if "estimator" in given else {}
-    layer = KINDS[method](
-        tuple(weight.shape), device=weight.device, dtype=weight.dtype,
-        bias=values["bias"] is not None, **geometry, **given,
-    )  # fmt: skip
-    _start_at(layer, values)
-    return layer.train(owner.training)
-
-
-@torch.no_grad()
-def _start_at(layer: Any, values: dict[str, Any]) -> None:
-    if METHODS[layer.method].apart:
-        return  # each member has a start of its own
-    for name, parameter in layer.named_parameters():
-        if name in FROM_MODEL:
-            parameter.copy_(values[FROM_MODEL[name]])
-        if name in FROZEN_WITH:
-            parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
-
-
-@torch.no_grad()
-def start_near(heads: Any, head: Any, std: Any) -> None:
-    """Start the layer of each member at the model's, its weights times N(1, std²)."""
-    std = checks.real("init_std", std, low=0.0)
-    heads.weight.normal_(1.0, std).mul_(head.weight)
-    if head.bias is not None:
-        heads.bias.copy_(head.bias)

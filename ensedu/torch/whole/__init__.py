@@ -1,0 +1,1 @@
+"""Any model becomes an ensemble: what has members, where they start, and how they run."""

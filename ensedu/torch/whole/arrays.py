@@ -1,0 +1,214 @@
+"""The arrays of a method in place of a model's weights, at whose values they start."""
+
+import inspect
+from math import prod
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.modules.conv import _ConvNd
+
+from ensedu.methods import METHODS
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.batch_ensemble import BatchEnsembleArrays
+from ensedu.torch.mean_field import MeanFieldArrays
+from ensedu.torch.network import layer_class
+from ensedu.torch.rank1 import Rank1Arrays
+from ensedu.torch.whole.members import copied
+from ensedu.torch.whole.passes import HOOKS
+from ensedu.torch.whole.roles import Plan, Use, multiplier
+
+# What an array of a layer is given by the model, by its name.
+FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
+# What is frozen with it: a distribution around a fixed mean has a fixed spread.
+FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
+# What such a layer takes over from the one in whose place it stands.
+SETTINGS = {
+    "Linear": ("in_features", "out_features"),
+    "Conv2d": (
+        "in_channels", "out_channels", "kernel_size",
+        "stride", "padding", "dilation", "groups", "padding_mode",
+    ),
+}  # fmt: skip
+
+
+class WeightOfAnyShape(WeightLayer):
+    """A weight (n, m, *kernel) that some other module multiplies with, and its bias.
+
+    With `groups`, (n, m / groups, *kernel), each part of the outputs has inputs of its own; so do
+    the three projections of an attention, in one weight (3 n, m). A `transposed` convolution has
+    its inputs first.
+    """
+
+    batch_axis: ClassVar = -2
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        *,
+        groups: int = 1,
+        transposed: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(device, dtype)
+        self.weight_shape, self.groups, self.transposed = tuple(shape), groups, transposed
+        first, second = shape[0], shape[1] * groups
+        self.outputs, self.inputs = (second, first) if transposed else (first, second)
+        self.fan_in = prod(shape[1:])
+        make: Any = self._make_parameters  # that of the method
+        make(**options)
+
+    def _example_axes(self) -> tuple[int, ...]:
+        return (self.inputs,)
+
+    def modulated_weights(self, weight: Tensor, r: Tensor, s: Tensor) -> Tensor:
+        """``W ∘ s rᵀ`` as the weight is stored, over all axes of its kernel."""
+        along_first, along_second = (r, s) if self.transposed else (s, r)
+        columns = along_second.unflatten(-1, (self.groups, -1))
+        columns = columns.repeat_interleave(weight.shape[0] // self.groups, dim=-2)
+        factors = along_first[..., None] * columns
+        return weight * factors[(..., *[None] * (weight.ndim - 2))]
+
+    def in_book_axes(self, weight: Tensor) -> Tensor:
+        """Inputs before outputs."""
+        axis = weight.ndim - len(self.weight_shape)
+        return weight if self.transposed else weight.transpose(axis, axis + 1)
+
+    def extra_repr(self) -> str:
+        return f"{self.weight_shape}{self._repr_of_members_and_bias()}"
+
+
+class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleArrays):
+    """``W ∘ s_i r_iᵀ`` of any shape for each member."""
+
+
+class Rank1Weight(WeightOfAnyShape, Rank1Arrays):
+    """``W ∘ s_i r_iᵀ`` of any shape, with distributions of r and s."""
+
+
+class MeanFieldWeight(WeightOfAnyShape, MeanFieldArrays):
+    """A weight of any shape of which each number has a distribution."""
+
+
+KINDS = {kind.method: kind for kind in (BatchEnsembleWeight, Rank1Weight, MeanFieldWeight)}
+
+
+def layer_options(method: str) -> dict[str, Any]:
+    """The arguments of a method's layers, neither sizes nor taken from the model, and defaults."""
+    taken = ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
+    parameters = inspect.signature(layer_class(method, "Linear")).parameters
+    return {name: one.default for name, one in parameters.items() if name not in taken}
+
+
+def with_arrays(
+    model: nn.Module, plans: Plan, method: str, members: dict[str, int], options: dict[str, Any]
+) -> nn.Module:
+    """Return a copy of a model with the method's arrays in place of parameters."""
+    stored = copied(model)
+    modules, biases = dict(model.named_modules()), plans.weights
+    placed: set[str] = set()
+    for name, (path, kind) in plans.sources.items():
+        owner_path, _, key = name.rpartition(".")
+        if path in plans.layers:
+            if path not in placed:
+                layer = layer_like(model.get_submodule(path), method, members, options)
+                stored = _replaced(stored, model, path, layer)
+            placed.add(path)
+            continue
+        owner = stored.get_submodule(owner_path)
+        if kind == "bias":
+            owner._parameters[key] = None
+            continue
+        if path not in placed:
+            use = Use(owner_path, model.get_submodule(owner_path), key)
+            values = {
+                "weight": model.get_parameter(name),
+                "bias": model.get_parameter(biases[path]) if biases[path] else None,
+            }
+            placed.add(path)
+            _, plain, of = multiplier(use, modules)
+            layer = weight_like(plain, of, values, method, members, options)
+        del owner._parameters[key]
+        owner._modules[key] = layer
+    return stored
+
+
+def _replaced(stored: nn.Module, model: nn.Module, path: str, layer: nn.Module) -> nn.Module:
+    """Return `stored` with `layer` wherever the model has the module of this path."""
+    plain = vars(stored.get_submodule(path))
+    vars(layer).update((key, plain[key]) for key in (*HOOKS, "_is_full_backward_hook"))
+    if not path:
+        return layer
+    module = model.get_submodule(path)
+    for name, other in model.named_modules(remove_duplicate=False):
+        if other is module:
+            owner, _, key = name.rpartition(".")
+            stored.get_submodule(owner)._modules[key] = layer
+    return stored
+
+
+def layer_like(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
+    """Return the method's layer in place of a plain one, at whose weight and bias it starts."""
+    kind = "Linear" if isinstance(module, nn.Linear) else "Conv2d"
+    layer = layer_class(method, kind)(
+        **{name: getattr(module, name) for name in SETTINGS[kind]}, **members, **options,
+        bias=module.bias is not None, device=module.weight.device, dtype=module.weight.dtype,
+    )  # fmt: skip
+    _start_at(layer, {"weight": module.weight, "bias": module.bias})
+    return layer.train(module.training)
+
+
+def weight_like(
+    owner: nn.Module,
+    key: str,
+    values: dict[str, Any],
+    method: str,
+    members: dict[str, int],
+    options: dict[str, Any],
+) -> Any:
+    """Return the arrays of a method around the weight `key` of some other module."""
+    weight = values["weight"]
+    geometry: dict[str, Any] = {}
+    if isinstance(owner, _ConvNd):
+        geometry = {"groups": owner.groups, "transposed": owner.transposed}
+    elif isinstance(owner, nn.MultiheadAttention) and key == "in_proj_weight":
+        geometry = {"groups": 3}
+    elif values["bias"] is not None:
+        geometry = {"transposed": len(values["bias"]) != len(weight)}
+    if options.get("per_example"):
+        raise ValueError(
+            "per_example must be False for a model with weights other than those of nn.Linear and "
+            f"nn.Conv2d, of which {key} of a {type(owner).__name__} is one, got True"
+        )
+    given = layer_options(method) | options | members
+    # These have no outputs of their own of which to draw.
+    given |= {"estimator": "weights"} if "estimator" in given else {}
+    layer = KINDS[method](
+        tuple(weight.shape), device=weight.device, dtype=weight.dtype,
+        bias=values["bias"] is not None, **geometry, **given,
+    )  # fmt: skip
+    _start_at(layer, values)
+    return layer.train(owner.training)
+
+
+@torch.no_grad()
+def _start_at(layer: Any, values: dict[str, Any]) -> None:
+    if METHODS[layer.method].apart:
+        return  # each member has a start of its own
+    for name, parameter in layer.named_parameters():
+        if name in FROM_MODEL:
+            parameter.copy_(values[FROM_MODEL[name]])
+        if name in FROZEN_WITH:
+            parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
+
+
+def give_buffers(stored: nn.Module, members: int) -> None:
+    """Give each member running statistics, and all else that floating-point buffers hold."""
+    known: dict[int, Any] = {}
+    for module in stored.modules():
+        for key, value in module._buffers.items():
+            if value is not None and value.is_floating_point():
+                rows = value.expand(members, *value.shape).clone()
+                module._buffers[key] = known.setdefault(id(value), rows)

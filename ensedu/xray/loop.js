@@ -1,0 +1,147 @@
+// The way through the stops as a picture that moves: an SVG that repeats itself and needs no script.
+const [HOLD, MOVE, FADE] = [1.8, 1, 0.25]; // seconds at a stop, on the way to the next, and until words are gone
+const LOOP = { width: 960, head: 52, above: 22 + (CURVES ? CURVE_HIGH : 0), height: 360 + (CURVES ? CURVE_HIGH : 0), words: 230 };
+const [LEFT, TOP_ROOM, RAIL] = [20, 86, 84]; // pixels beside, above and below the picture
+const SHAKEN = { r: 2, s: 2, W: 3, Z: 3, g: 3 }; // at which stop what varies
+const tenths = (number) => Math.round(number * 10) / 10;
+const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+
+// What writes on a canvas, writes with it into an SVG.
+const makePen = () => {
+  const ruler = new OffscreenCanvas(1, 1).getContext("2d");
+  return {
+    words: "", font: "", fillStyle: "", textAlign: "start",
+    measureText(words) {
+      ruler.font = this.font;
+      return ruler.measureText(words);
+    },
+    fillText(words, x, y) {
+      const anchor = { center: "middle", end: "end" }[this.textAlign] ?? "start";
+      this.words += `<text x="${tenths(x)}" y="${tenths(y)}" fill="${this.fillStyle}" text-anchor="${anchor}" style="${escaped(`font: ${this.font}`)}">${escaped(String(words))}</text>`;
+    },
+  };
+};
+
+const loopOf = (state, layers, name, write) => {
+  const stops = STOPS.filter((method) => !DATA.refused[method]);
+  const content = tilesOf(layers);
+  const unit = fitting(content, state.M, LOOP);
+  const layouts = stops.map((method) => compose(content, method, state.M, unit, LOOP));
+  const seconds = stops.length * (HOLD + MOVE);
+  const moments = [...stops.flatMap((_, k) => [k * (HOLD + MOVE), k * (HOLD + MOVE) + HOLD]), seconds];
+  const timed = (times) => `dur="${seconds}s" repeatCount="indefinite" keyTimes="${times.map((time) => +(time / seconds).toFixed(4)).join(";")}"`;
+  const eased = `${timed(moments)} calcMode="spline" keySplines="${stops.map(() => "0 0 1 1;.65 0 .35 1").join(";")}"`;
+  const values = (all) => `values="${[...all.flatMap((value) => [value, value]), all[0]].join(";")}"`;
+  const animated = (attribute, all) => (new Set(all).size > 1 ? `<animate attributeName="${attribute}" ${values(all)} ${eased}/>` : "");
+  // Words come and go before what they stand beside has moved far.
+  const fading = (k) => {
+    const [begin, end] = [moments[2 * k], moments[2 * k + 1]];
+    const [times, shown] = k ? [[0, begin - FADE, begin, end, end + FADE, seconds], "0;0;1;1;0;0"] : [[0, end, end + FADE, seconds - FADE, seconds], "1;1;0;0;1"];
+    return `<animate attributeName="opacity" values="${shown}" ${timed(times)}/>`;
+  };
+  const [gray, muted] = [plainColor("shared"), plainColor("muted")];
+  const colors = stops.map(colorOf);
+
+  // What moves alike is one group, and what looks alike stands once in the file.
+  const [groups, shapes] = [new Map(), new Map()];
+  for (const id of new Set(layouts.flatMap(({ boxes }) => [...boxes.keys()]))) {
+    const there = layouts.map(({ boxes }) => boxes.get(id));
+    const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
+    const { x, y, w, h, look, inner, member } = at[0];
+    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed" }[look] ?? (Math.min(w, h) > 6 ? "parted" : "plain");
+    const ways = {
+      kind, member, letter: id[0],
+      moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
+      seen: there.map((box) => Number(Boolean(box))),
+      colors: at.map((box, k) => (box.gray || (look === "biases" && box.member < 0) ? gray : colors[there[k] ? k : there.indexOf(box)])),
+    };
+    const key = JSON.stringify(ways);
+    if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });
+    const group = groups.get(key);
+    const [wide, high] = [w, h].map((side) => Math.max(HAIR, tenths(side)));
+    group.path += `M${tenths(x - group.x)} ${tenths(y - group.y)}h${wide}v${high}h${-wide}z`;
+  }
+  const shaken = ({ letter, member }) => {
+    const phase = letter === "W" ? 0 : member; // one copy for all
+    const at = stops.indexOf(STOPS[SHAKEN[letter]]);
+    if (at < 0) return "";
+    const begin = moments[2 * at];
+    const steps = Array.from({ length: 25 }, (_, k) => [begin + (HOLD * k) / 24, k % 24 ? `${tenths(2 * Math.sin(3 * k + phase))} ${tenths(2 * Math.cos(4 * k + phase))}` : "0 0"]);
+    const all = [...(begin ? [[0, "0 0"]] : []), ...steps, [seconds, "0 0"]];
+    return `<animateTransform attributeName="transform" type="translate" additive="sum" values="${all.map(([, by]) => by).join(";")}" ${timed(all.map(([time]) => time))}/>`;
+  };
+  const drawn = [...groups.values()].map((group) => {
+    const { kind, x, y, moved, seen } = group;
+    if (!shapes.has(group.path)) shapes.set(group.path, `s${shapes.size}`);
+    const places = moved.map(([dx, dy]) => `${tenths(x + dx)} ${tenths(y + dy)}`);
+    const inked = { outline: "stroke", dashed: "", inner: "" }[kind] ?? "fill";
+    const fill = kind === "hatched" ? `url(#h${seen.indexOf(1)})` : inked === "fill" ? group.colors[0] : "none";
+    const stroke = { outline: group.colors[0], hatched: group.colors[0], parted: plainColor("page"), dashed: muted, inner: muted }[kind] ?? "none";
+    return `<g class="${kind}" transform="translate(${places[0]})" opacity="${seen[0]}" fill="${fill}" stroke="${stroke}">`
+      + `<animateTransform attributeName="transform" type="translate" ${values(places)} ${eased}/>${shaken(group)}${animated("opacity", seen)}`
+      + `${inked && kind !== "hatched" ? animated(inked, group.colors) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
+  });
+
+  // Above the members what they learned.
+  const curves = Array.from({ length: CURVES ? state.M : 0 }, (_, i) => {
+    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.edge, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 }));
+    const seen = rooms.map(({ y }, k) => Number(y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
+    const spots = rooms.map((room, k) => (seen[k] ? room : rooms[Math.max(0, seen.lastIndexOf(1, k))]));
+    const lines = stops.map((method, k) => (rowAt(method, i) ?? rowAt(stops[seen.indexOf(1)], i) ?? []).map((value, n) => placeOf(CURVES.x[n], value, spots[k]).map(tenths)).join(" "));
+    const dots = (CURVES.points ?? []).map(([a, b]) => `M${placeOf(a, b, { ...spots[0], x: -1, y: -1 }).map(tenths).join(" ")}h2.5v2.5h-2.5z`).join("");
+    if (!shapes.has(dots)) shapes.set(dots, `s${shapes.size}`);
+    const places = spots.map(({ x, y }) => `${tenths(x)} ${tenths(y)}`);
+    return `<g opacity="${seen[0]}">${animated("opacity", seen)}<g fill="${muted}" transform="translate(${places[0]})"><animateTransform attributeName="transform" type="translate" ${values(places)} ${eased}/><use href="#${shapes.get(dots)}"/></g>`
+      + `<polyline fill="none" stroke="${colors[0]}" stroke-width="2" points="${lines[0]}">${animated("points", lines)}${animated("stroke", colors)}</polyline></g>`;
+  });
+
+  // Each stop has its words; the bar of the total and the slider move through all of them.
+  const counts = stops.map((method) => countAll(layers, method, state.M));
+  const one = totalOf(countAll(layers, SINGLE, 1));
+  const most = Math.max(...counts.map(totalOf));
+  const BAR = { x: 560, y: 38, w: 420, h: 12 };
+  const words = stops.map((method, k) => {
+    const pen = makePen();
+    const said = (text, x, y, font, color = "ink") => {
+      Object.assign(pen, { font: `${font} system-ui, sans-serif`, fillStyle: color[0] === "#" ? color : plainColor(color), textAlign: "start" });
+      pen.fillText(text, x, y);
+    };
+    const { left, right } = layouts[k].zones;
+    const [top, total] = [-TOP_ROOM, totalOf(counts[k])];
+    const title = METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1);
+    said(title, 0, 40 + top, "650 28px");
+    said(name, pen.measureText(title).width + 12, 40 + top, "17px", "muted");
+    said(sentenceOf(method, state.M), 0, 72 + top, "16px", "muted");
+    said(`${digits(total)} parameters, ${times(total / one)} of one network`, BAR.x - LEFT, 28 + top, "500 17px");
+    said("Stored once, for all", left.x, 24, "650 17px", "muted");
+    said(METHODS[method].members ? "Stored by each member" : "Drawn anew, not stored", right.x, 24, "650 17px", METHODS[method].members ? colors[k] : "muted");
+    write(pen, [...layouts[k].boxes.values()].filter((box) => !box.hidden), layouts[k], { ...state, method: "", share: STOPS.indexOf(method) }, LOOP);
+    return `<g opacity="${Number(!k)}">${fading(k)}${pen.words}</g>`;
+  });
+  let edges = stops.map(() => BAR.x);
+  const bar = ROLES.map((role) => {
+    const wide = counts.map((count) => (BAR.w * count[role]) / most);
+    const from = edges.map(tenths);
+    edges = edges.map((edge, k) => edge + wide[k]);
+    const place = `y="${BAR.y}" height="${BAR.h}" x="${from[0]}" width="${tenths(wide[0])}"`;
+    const moves = animated("x", from) + animated("width", wide.map(tenths));
+    if (role === "scales") return stops.map((_, k) => (wide[k] ? `<g opacity="0">${fading(k)}<rect ${place} fill="url(#h${k})" stroke="${colors[k]}">${moves}</rect></g>` : "")).join("");
+    const [inked, color] = role === "biases" ? ["stroke", colors] : ["fill", role === "shared" ? colors.map(() => gray) : colors];
+    return `<rect ${place} ${inked === "fill" ? "" : 'fill="none" '}${inked}="${color[0]}">${moves}${animated(inked, color)}</rect>`;
+  });
+  const high = TOP_ROOM + Math.max(...layouts.map((layout) => layout.high)) + RAIL;
+  const knobs = stops.map((_, k) => tenths(LEFT + (LOOP.width * (k + 0.5)) / stops.length));
+  const rail = stops.map((method, k) => `<circle cx="${knobs[k]}" cy="${high - 50}" r="4" fill="${colors[k]}"/><text x="${knobs[k]}" y="${high - 22}" text-anchor="middle" font-size="15" fill="${muted}">${STOP_WORDS[STOPS.indexOf(method)]}</text>`);
+  const hatches = colors.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
+    + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
+    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .parted { stroke-width: .75 }</style>`
+    + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
+    + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
+    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${muted}" stroke-dasharray="3"/>${bar.join("")}`
+    + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${curves.join("")}${words.join("")}</g>`
+    + `<path d="M${knobs[0]} ${high - 50}H${knobs.at(-1)}" stroke="${plainColor("grid")}" stroke-width="3"/>${rail.join("")}`
+    + `<circle cx="${knobs[0]}" cy="${high - 50}" r="9" fill="${colors[0]}" stroke="${plainColor("page")}" stroke-width="2">${animated("cx", knobs)}${animated("fill", colors)}</circle></svg>`;
+};
+const saveLoop = (svg, name) =>
+  make("a", { href: URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })), download: `${name.replace(/[^\w-]+/g, "-")}.svg` }).click();
