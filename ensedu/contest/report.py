@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ensedu import colors
+from ensedu.common.one_file import one_file
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.plans import STEPS
 from ensedu.contest.rounds import FRESH
@@ -15,7 +16,6 @@ from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["answer", "page"]
 
-HERE = Path(__file__).parent
 #: Contestants that need no article.
 BARE = ("boosting", "tabm", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", REFERENCE)
 #: What is scored; all else costs.
@@ -48,15 +48,10 @@ def page(data: Data) -> str:
         _warnings(table), _forest(data), _coverage(data), _check(data), _costs(data),
         _learning(data), _decided(data),
     ]  # fmt: skip
-    return _part("report.html").format(
-        title=escape(f"{table['name']}: {table['target']}"),
-        style=_theme() + _part("report.css"),
-        body="\n".join(filter(None, body)),
-    )
-
-
-def _part(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    shown = "\n".join(filter(None, body))
+    title = f"{table['name']}: {table['target']}"
+    return one_file(title, _theme() + style, f"<main>\n{shown}\n</main>")
 
 
 def _theme() -> str:
