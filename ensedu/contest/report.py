@@ -224,7 +224,7 @@ def _forest(data: Data) -> str:
     axis = _Axis(*_limits(every))
     parts = []
     for temperature, each in groups:
-        head = "Each with a temperature" if temperature else "Each without, beside the answer"
+        head = "Each with a temperature" if temperature else "Without one, beside the answer"
         band = max((one.get("margin") or 0.0 for one in each), default=0.0)
         parts.append(f'<p class="head">{head}</p>')
         parts += [_difference(data, axis, one, band) for one in each]
