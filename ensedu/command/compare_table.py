@@ -31,7 +31,9 @@ def compare_table(options: argparse.Namespace) -> str:
             kept = f"\n{found.best!r} is kept in {options.save}, as the last fold trained it"
     except KeyboardInterrupt:
         raise CommandError(
-            f"stopped; what was done is kept in {folder}, and the same command goes on"
+            f"stopped; what was done is kept in {folder}, and the same command goes on from there"
+            if folder.exists()
+            else "stopped before it trained; the same command begins again"
         ) from None
     except (ImportError, TypeError, ValueError, RuntimeError) as error:
         words = str(error)

@@ -23,17 +23,9 @@ from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.jobs import Contestant, Trained
 from ensedu.contest.kept import Kept, keep
 from ensedu.contest.one_table import verdicts, worst_group
-from ensedu.contest.plans import (
-    ENTRANTS,
-    NETWORK,
-    STEPS,
-    as_task,
-    in_processes,
-    plan_of,
-    words_of_plan,
-)  # fmt: skip
+from ensedu.contest.plans import ENTRANTS, as_task, in_processes, plan_of, words_of_plan
 from ensedu.contest.report import answer, page
-from ensedu.contest.rounds import FRESH, Choice, fresh_start, run_split
+from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import PARTS, SPLITS, Given, Task, given, rows_of_split
@@ -44,8 +36,6 @@ __all__ = ["Comparison", "compare"]
 
 #: The levels of the intervals that are counted.
 LEVELS = (0.5, 0.8, LEVEL)
-#: What the engine calls one network, by which its seeds are those of a contest.
-ENGINE = {NETWORK: REFERENCE}
 SCORES = ("nll", "error", "parameters", "train_seconds", "predict_seconds")
 #: Where rows that are done are kept, one a line, behind one that says of which comparison.
 KEPT = "rows.jsonl"
@@ -59,7 +49,6 @@ def fold_row(
     `below` counts for each row the calibration scores below its own. With a `curve`, `half` has
     the NLL of a training on half of the rows, with the setting that all of them chose.
     """
-    engine = ENGINE.get(name, name)
 
     def also(own: Given, choice: Choice, trained: Trained) -> dict[str, Any]:
         (x, y), (held, known) = own.test, own.calibrate
@@ -72,7 +61,7 @@ def fold_row(
         if curve:
             rows = np.random.default_rng(fold).permutation(len(own.fit[0]))[: len(own.fit[0]) // 2]
             half = replace(own, fit=(own.fit[0][rows], own.fit[1][rows]))
-            again = fresh_start(task, half, engine, contestant, fold, 0, choice)
+            again = fresh_start(task, half, name, contestant, fold, 0, choice)
             plain, held_out = again(x), again(held)
             both = plain, plain.sharpened(held_out, known)
             found["half"] = [one.scores(y, own.unit)["nll"] for one in both]
@@ -82,7 +71,7 @@ def fold_row(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
-            row = run_split(task, engine, contestant, fold, starts=starts, also=also)
+            row = run_split(task, name, contestant, fold, starts=starts, also=also)
     except (ValueError, FloatingPointError) as error:
         return case | {"failed": str(error)}
     row["settings"] = contestant.tries[row["setting"]] | {"epochs": row["epoch"]}
@@ -104,7 +93,8 @@ class Comparison:
     drawn
         Which rows of the table those of the task are.
     contestant
-        Whom to take: the best of those that are better than one network, if any is, or that.
+        Whom to take: the best of those that are better than one network; if none is, of that and
+        those that are practically equal the one with the fewest parameters.
     row
         What it chose on the last fold.
     """
@@ -127,7 +117,7 @@ class Comparison:
 
     @cached_property
     def best(self) -> Kept:
-        """The best contestant as an estimator for new rows: that of the last fold, trained again.
+        """The `contestant` as an estimator for new rows: that of the last fold, trained again.
 
         It is trained on the 55% of the rows on which that fold fits; others, which it was neither
         trained nor tested on, calibrate it.
@@ -136,9 +126,7 @@ class Comparison:
         own, parts = given(self.task, fold), rows_of_split(self.task, fold)
         scores = [[float(i != self.row["setting"])] for i in range(len(self.contestant.tries))]
         choice = Choice(epochs=[self.row["epoch"]], nll=scores)
-        trained = fresh_start(
-            self.task, own, ENGINE.get(name, name), self.contestant, fold, 0, choice
-        )
+        trained = fresh_start(self.task, own, name, self.contestant, fold, 0, choice)
         columns = encoder(self.task.rows(parts["fit"]), unknown="ignore")
         frame = self.part("calibrate")
         return keep(
@@ -200,7 +188,7 @@ def compare(
     with_rows
         Whether `Comparison.data` has the targets of the rows that were tested on.
     contestants
-        By name others than those of the plan, with a ``"network"`` among them.
+        By name others than those of the plan, with a ``"single"`` among them, one network.
     say
         Called with the plan as text; None says nothing.
 
@@ -218,8 +206,8 @@ def compare(
     """
     pandas = optional("pandas", "data")
     checks.natural_int("seed", seed)
-    if contestants is not None and NETWORK not in contestants:
-        raise ValueError(f"contestants must have a {NETWORK!r}, got {[*contestants]}")
+    if contestants is not None and REFERENCE not in contestants:
+        raise ValueError(f"contestants must have a {REFERENCE!r}, got {[*contestants]}")
     if y is not None:
         X = pandas.DataFrame(X).rename(columns=str).assign(**{target: np.asarray(y)})
     table = understand(X, target, group=group, time=time, task=task, name=name)
@@ -330,8 +318,8 @@ def found(
     """Return what ``report.json`` holds."""
     folds, n, planned = range(SPLITS), len(task.y), plan["contestants"]
     failed = {k: row["failed"] for (k, _), row in kept.items() if "failed" in row}
-    if NETWORK in failed:
-        raise RuntimeError(f"one network cannot be trained on this table: {failed[NETWORK]}")
+    if REFERENCE in failed:
+        raise RuntimeError(f"one network cannot be trained on this table: {failed[REFERENCE]}")
     names = [k for k in planned if k not in failed]
     rows = [
         scores_of(k, fold, scaled, kept[k, fold], table)
@@ -340,14 +328,14 @@ def found(
     data: dict[str, Any] = {
         "version": 1, "ensedu": ensedu.__version__, "seed": seed,
         "finished": len(kept) == SPLITS * len(planned),
-        "answer": "", "best": NETWORK, "table": table.about | {"rows_used": n}, "plan": plan,
+        "answer": "", "best": REFERENCE, "table": table.about | {"rows_used": n}, "plan": plan,
         "rows": rows,
         "verdicts": [], "coverage": [], "held_out": None, "check": None, "learning": [],
         "decisions": decisions(table.about["notes"], plan, failed),
     }  # fmt: skip
     if not data["finished"]:
         return data | {"answer": answer(data)}
-    fit, test = np.mean([kept[NETWORK, fold]["rows"] for fold in folds], axis=0).round()
+    fit, test = np.mean([kept[REFERENCE, fold]["rows"] for fold in folds], axis=0).round()
     for scaled in (True, False):
         values = {
             k: np.array([each(kept[k, fold], scaled)["nll"] for fold in folds]) for k in names
@@ -357,24 +345,28 @@ def found(
             test=int(test), values=values,
         )  # fmt: skip
         data["verdicts"] += [
-            {"contestant": k, "temperature": scaled, "against": NETWORK} | one
-            for k, one in verdicts(scores, reference=NETWORK, rows=n).items()
+            {"contestant": k, "temperature": scaled, "against": REFERENCE} | one
+            for k, one in verdicts(scores, reference=REFERENCE, rows=n).items()
         ]
     words = [one for one in data["verdicts"] if one["temperature"]]
     if better := [one for one in words if one["word"].startswith("better")]:
         data["best"] = min(better, key=lambda one: one["difference"])["contestant"]
+    else:
+        equal = [one["contestant"] for one in words if one["word"] == "practically equal"]
+        data["best"] = min(
+            [REFERENCE, *equal], key=lambda k: sum(kept[k, fold]["kept"] for fold in folds)
+        )
     own = [kept[data["best"], fold] for fold in folds]
     tested = [rows_of_split(task, fold)["test"] for fold in folds]
     order = np.concatenate(tested)
+    written = table.reader.as_written(task.x.iloc[order])
     for level in LEVELS:
         inside = np.concatenate([
             np.array(row["below"]) < rank_among(level, row["calibrated"]) for row in own
         ])  # fmt: skip
         data["coverage"].append({
             "level": level, "rows": len(inside), "inside": int(inside.sum()),
-            "worst": worst_group(
-                task.x.iloc[order], inside, level, [row["calibrated"] for row in own]
-            ),
+            "worst": worst_group(written, inside, level, [row["calibrated"] for row in own]),
         })  # fmt: skip
     data["held_out"] = {
         "row": table.frame.index[drawn[order]].tolist(),
@@ -429,19 +421,18 @@ def decisions(notes: list[str], plan: Mapping[str, Any], failed: Mapping[str, st
         "prediction.",
         "Folds are paired and tested by the corrected resampled t (Nadeau and Bengio 2003), with "
         "Holm's steps over all methods: by design at most about one table in 20 gets a wrong word "
-        "with a temperature. Words without one are beside the answer, and err as often once more.",
+        "with a temperature. Words without one are beside the answer, and err as often once more. "
+        "An interval belongs to its test, and leaves out 0 where that finds a difference: several "
+        "together hold less often than each.",
         "Practically equal are differences within a quarter of the standard deviation, over folds "
         "and trainings, of differences of two methods, the median of all pairs of them.",
         "The rows that would settle a difference suppose that it stays, and that its interval "
         "narrows with the root of the rows.",
         "The best was chosen by these folds, so its own score flatters it a little.",
-        "What is saved is the best of those that are better, or where none is, one network.",
+        "What is saved is the best of those that are better; where none is, of one network and "
+        "those that are practically equal the one with the fewest parameters.",
         f"It is the training of the last fold, on {fit} of the rows (in order of time, "
         "of those before the last fold): trained on all, it may predict a little better, but "
         "nothing would calibrate it.",
     ]
-    if plan["splits"] == "time":
-        found.append("Folds follow each other in time; the test supposes random ones.")
-    if plan["search"]["starts"] < FRESH or plan["search"]["steps"] < STEPS[0]:
-        found.append("The minutes were few: fewer trainings are scored, or they are shorter.")
     return found + [f"{plan['labels'][k]} is left out: {why}" for k, why in failed.items()]

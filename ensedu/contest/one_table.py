@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from jaxtyping import Bool
 from numpy import ndarray as Array
 from scipy.stats import betabinom
 
+from ensedu.common.checks import optional
 from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.conformal import rank_among
@@ -80,31 +80,38 @@ def worst_group(
 ) -> dict[str, Any] | None:
     """Return the group of rows, by one column of a frame, whose intervals hold least.
 
-    Groups are the words of a column, or quarters of its numbers, of 30 rows or more. Taken is the
+    Groups are the different values of a column, or quarters of its numbers or dates if there are
+    more than four, of 30 rows or more; each is named by its least and largest value. Taken is the
     one that would be least likely if its rows were like all others; ``p`` is that chance, times the
     number of groups that were looked at. What a fold's intervals hold varies with the rows that
     calibrated them, how many of each fold is `calibrated`, as a Beta's (Vovk 2012); over all folds
     it is taken for one Beta of all these rows.
     """
+    pandas = optional("pandas", "data")
     held = sum(rank_among(level, k) for k in calibrated)
     missed = sum(k + 1 for k in calibrated) - held
     found, looked = [], 0
     for name, column in x.items():
-        value, names = column.factorize(sort=True)
-        if column.dtype.kind == "f":
-            edges = np.unique(np.nanquantile(column, np.linspace(0, 1, PARTS + 1)))
-            value = np.searchsorted(edges[1:-1], column, side="left")
-            value[column.isna()] = -1
-            names = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
-        for i, word in enumerate(names):
-            own = inside[value == i]
+        value = column.factorize(sort=True)[0]
+        if column.dtype.kind in "fM" and column.nunique() > PARTS:
+            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop").to_numpy()
+        for i in np.unique(value[value >= 0]):
+            own, there = inside[value == i], column[value == i].sort_values()
             if len(own) >= LEAST_GROUP:
                 looked += 1
                 chance = float(betabinom.cdf(own.sum(), len(own), held, max(missed, 1e-9)))
-                found.append((chance, name, str(word), len(own), int(own.sum())))
+                ends = dict.fromkeys(map(_plain, (there.iloc[0], there.iloc[-1])))
+                found.append((chance, name, " to ".join(ends), len(own), int(own.sum())))
     if not found:
         return None
     chance, name, word, rows, count = min(found)
     return {
         "column": name, "value": word, "rows": rows, "inside": count, "p": min(1.0, chance * looked)
     }  # fmt: skip
+
+
+def _plain(value: Any) -> str:
+    """Return a cell as one reads it: a number with four digits, of a time its day."""
+    if isinstance(value, float):
+        return f"{float(f'{value:.4g}'):,.15g}"
+    return f"{value:%Y-%m-%d}" if hasattr(value, "year") else str(value)

@@ -18,13 +18,11 @@ from ensedu.contest.rounds import FRESH
 from ensedu.contest.tables import Understood
 from ensedu.contest.tasks import SPLITS, Task, given
 
-__all__ = ["ENTRANTS", "NETWORK", "as_task", "in_processes", "plan_of", "words_of_plan"]
+__all__ = ["ENTRANTS", "as_task", "in_processes", "plan_of", "words_of_plan"]
 
-#: One network, with which others are compared.
-NETWORK = "network"
-ENTRANTS = {NETWORK: CONTESTANTS[REFERENCE], **CONTESTANTS, **TABULAR}
+ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
-FIRST = ("linear", "boosting", NETWORK, "deep_ensemble", "batch_ensemble")
+FIRST = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
 MORE = ("mc_dropout", "wide", "rank1")
 #: With more rows batches grow, so that each row is seen as often; fewer are not drawn for time.
 USUAL_ROWS, USUAL_BATCH = 3000, 32
@@ -44,6 +42,8 @@ def watched(parent: int, call: Callable[..., Any], case: tuple[Any, ...]) -> Any
         os._exit(1)
 
     if os.getpid() != parent and all(one.name != "watch" for one in threading.enumerate()):
+        # Each training has a bar, if a hidden one, and a lock of processes outlives a killed one.
+        optional("tqdm", "sklearn").tqdm.set_lock(threading.RLock())
         threading.Thread(target=watch, name="watch", daemon=True).start()
     return call(*case)
 
@@ -161,7 +161,7 @@ def plan_of(
         "contestants": [*first], "labels": {k: one.label for k, one in first.items()},
         "methods": {k: one.method for k, one in first.items()},
         "search": {
-            "settings": len(first[NETWORK].tries), "lengths": len(first[NETWORK].parts),
+            "settings": len(first[REFERENCE].tries), "lengths": len(first[REFERENCE].parts),
             "starts": starts, "steps": steps, "batch_size": task.batch_size, "epochs": task.epochs,
         },
         "subsample": {"rows": rows, "of": len(table.y)} if rows < len(table.y) else None,

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ensedu import colors
+from ensedu.common.one_file import one_file
+from ensedu.contest.contestants import REFERENCE
+from ensedu.contest.plans import STEPS
+from ensedu.contest.rounds import FRESH
 from ensedu.methods import METHODS
 from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["answer", "page"]
 
-HERE = Path(__file__).parent
-#: The contestant that others are compared with, and those that need no article.
-NETWORK = "network"
-BARE = ("boosting", "tabm", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", NETWORK)
+#: Contestants that need no article.
+BARE = ("boosting", "tabm", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", REFERENCE)
+#: What is scored; all else costs.
+SCORED = ("nll", "error")
 #: From so many rows on nobody has them.
 NEVER = 10**8
 Data = Mapping[str, Any]
@@ -44,15 +48,10 @@ def page(data: Data) -> str:
         _warnings(table), _forest(data), _coverage(data), _check(data), _costs(data),
         _learning(data), _decided(data),
     ]  # fmt: skip
-    return _part("report.html").format(
-        title=escape(f"{table['name']}: {table['target']}"),
-        style=_theme() + _part("report.css"),
-        body="\n".join(filter(None, body)),
-    )
-
-
-def _part(name: str) -> str:
-    return (HERE / name).read_text(encoding="utf-8")
+    style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+    shown = "\n".join(filter(None, body))
+    title = f"{table['name']}: {table['target']}"
+    return one_file(title, _theme() + style, f"<main>\n{shown}\n</main>")
 
 
 def _theme() -> str:
@@ -93,18 +92,21 @@ def _sentences(data: Data) -> list[str]:
             f"(interval {_digits(-one['high'])} to {_digits(-one['low'])}, which allows for all "
             f"{len(words)} comparisons; p = {_digits(one['p'], 1)})."
         )
-    elif words and all(one["word"] == "practically equal" for one in words):
-        found = [
-            f"On {rows}, every method predicts {target} practically as well as one network.",
-            "Take the cheapest.",
-        ]
-    elif words and all(one["word"].startswith("worse") for one in words):
-        found = [f"On {rows}, every other method predicts {target} worse than one network."]
     else:
-        found = [
-            f"On {rows}, nothing is shown to predict {target} better than one network.",
-            "Unclear is not equal: until more rows tell, take the cheapest that is not worse.",
-        ]
+        said = f"nothing is shown to predict {target} better than one network"
+        if words and all(one["word"] == "practically equal" for one in words):
+            said = f"every method predicts {target} practically as well as one network"
+        elif words and all(one["word"].startswith("worse") for one in words):
+            said = f"every other method predicts {target} worse than one network"
+        take = "stay with one network"
+        if data["best"] != REFERENCE:
+            best = _named(data, {"contestant": data["best"]})
+            take = (
+                f"take {best}, of those that are practically equal the one with fewest parameters"
+            )
+        if any(one["word"] == "unclear" for one in words):
+            take = f"unclear is not equal: until more rows tell, {take}"
+        found = [f"On {rows}, {said}.", f"{take[0].upper()}{take[1:]}."]
     lists = []
     if better[1:]:
         lists.append(f"Better, too: {_listed([_named(data, one) for one in better[1:]])}.")
@@ -120,6 +122,16 @@ def _sentences(data: Data) -> list[str]:
             f"This holds for tables of about {sub['rows']:,} rows, drawn from {sub['of']:,}: with "
             "all of them the order may be another."
         )
+    if plan["search"]["starts"] < FRESH or plan["search"]["steps"] < STEPS[0]:
+        found.append(
+            "The minutes were few, so trainings are shorter, or fewer are scored: with more "
+            "minutes the order may be another, too."
+        )
+    if plan["splits"] == "time":
+        found.append(
+            "Folds follow each other in time, and the test supposes random ones: take its words as "
+            "a description."
+        )
     return found
 
 
@@ -130,18 +142,18 @@ def _settled(data: Data, unclear: Sequence[Data]) -> str:
     if not within:
         return "Differences are so near to nothing that no number of rows would settle them."
     parts = [
-        f"{_named(data, one)} about {_round(one['rows_to_settle'] - n):,}" for one in within[:3]
+        f"{_named(data, one)} with {_round(one['rows_to_settle'] - n):,}" for one in within[:3]
     ]
     return (
-        f"More rows of the same kind that would settle it, if differences stay as they are: for "
-        f"{_listed(parts)}. That is a rough guess, from the same five folds."
+        "More rows of the same kind would settle each as likely as not, if its difference stays as "
+        f"it is: {_listed(parts)} more. These are guesses from the same five folds, often off by "
+        "more than a factor of two, and at times of ten."
     )
 
 
 def _round(rows: float | int) -> int:
-    """Return a number to two digits, as it is not known better."""
-    digits = max(0, len(str(int(rows))) - 2)
-    return int(round(rows, -digits))
+    """Return a number to one digit, as it is not known better."""
+    return int(float(f"{rows:.0e}"))
 
 
 def _digits(value: float | int, digits: int = 2) -> str:
@@ -168,7 +180,7 @@ def _named(data: Data, one: Data) -> str:
 def _own(data: Data, name: str, kind: str = "") -> str:
     """Return the attributes that give a contestant its look: a color, or an open ring."""
     method = data["plan"].get("methods", {}).get(name, "")
-    known = method in METHODS and (method != "single" or name == NETWORK)
+    known = method in METHODS and (method != "single" or name == REFERENCE)
     look = kind if known else f"{kind} open".strip()
     return f'class="{look}" style="--own:var(--{method if known else "ink"})"'
 
@@ -212,17 +224,21 @@ def _forest(data: Data) -> str:
     axis = _Axis(*_limits(every))
     parts = []
     for temperature, each in groups:
-        head = "Each with a temperature" if temperature else "Each without, beside the answer"
+        head = "Each with a temperature" if temperature else "Without one, beside the answer"
         band = max((one.get("margin") or 0.0 for one in each), default=0.0)
         parts.append(f'<p class="head">{head}</p>')
         parts += [_difference(data, axis, one, band) for one in each]
         parts.append(_row(_axis_of(axis, band), name=""))
+    likely = (
+        "the log loss of scikit-learn" if data["table"]["classes"] else
+        "minus the logarithm of the probability density that a method gave to what came"
+    )  # fmt: skip
     how = (
         "The gray line is one network. A dot is the mean difference of a method from it, in "
-        "negative log-likelihood, "
-        f"{escape(data['table']['unit_note'])}, and a line is its interval; left is better. "
-        "Within the gray band a difference is practically none. An arrow goes on beyond the "
-        "picture."
+        f"negative log-likelihood, {likely}, in {escape(data['table']['unit_note'])}; 0.1 less "
+        "means that it held what came for 1.1 times as likely. A line is the interval of the "
+        "difference; left is better. Within the gray band it is practically none. An arrow goes on "
+        "beyond the picture."
     )
     return _section("How far from one network?", how, '<div class="rows">', *parts, "</div>")
 
@@ -275,35 +291,20 @@ def _row(
 class _Axis:
     """Where values lie between the ends of a picture, in percent of its width."""
 
-    def __init__(
-        self,
-        low: float | int,
-        high: float | int,
-        *,
-        start: float | int = 0.0,
-        to: float | int = 100.0,
-        log: bool = False,
-    ) -> None:
-        self.low, self.high, self.start, self.to, self.log = low, high, start, to, log
+    def __init__(self, low: float | int, high: float | int) -> None:
+        self.low, self.high = low, high
 
     def part(self, value: float | int) -> float:
-        low, high = self.low, self.high
-        if self.log:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return (value - low) / (high - low)
+        return (value - self.low) / (self.high - self.low)
 
     def __call__(self, value: float | int) -> str:
-        return f"{self.start + (self.to - self.start) * self.part(value):.2f}%"
+        return f"{100 * self.part(value):.2f}%"
 
     def holds(self, value: float | int) -> bool:
         return self.low <= value <= self.high
 
     def ticks(self, number: int = 5) -> list[float]:
-        """Return round values; of a logarithm powers of ten, of which at most `number`."""
-        if self.log:
-            first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
-            step = max(1, -(-(last - first + 1) // number))
-            return [10.0**power for power in range(first, last + 1, step)]
+        """Return about so many round values."""
         rough = (self.high - self.low) / number
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * by for by in (1, 2, 5, 10) if power * by >= rough)
@@ -326,7 +327,8 @@ def _axis_of(axis: _Axis, band: float | int, texts: bool = True) -> str:
     if texts:
         inner += '<line class="grid" x1="0" x2="100%" y1="6" y2="6"/>'
         for tick in axis.ticks():
-            inner += f'<text x="{axis(tick)}" y="22" text-anchor="middle">{_tick(tick)}</text>'
+            value = f"{tick:,.10g}".replace("-", "−")
+            inner += f'<text x="{axis(tick)}" y="22" text-anchor="middle">{value}</text>'
         for words, x, anchor in (("← better", -8, "end"), ("worse →", 8, "start")):
             inner += (
                 f'<text class="said" x="{axis(0)}" dx="{x}" y="39" text-anchor="{anchor}">'
@@ -335,17 +337,10 @@ def _axis_of(axis: _Axis, band: float | int, texts: bool = True) -> str:
     return inner
 
 
-def _tick(value: float | int) -> str:
-    if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
-        power = math.floor(math.log10(abs(value)) + 1e-9)
-        return f"10{str(power).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
-    return f"{value:,.10g}".replace("-", "−")
-
-
 def _coverage(data: Data) -> str:
     if not data["coverage"]:
         return ""
-    best = _named(data, {"contestant": data.get("best", NETWORK)})
+    best = _named(data, {"contestant": data["best"]})
     random = data["plan"]["splits"] == "random"
     calibrated = (data.get("held_out") or {}).get("calibrated") or [] if random else []
     shares = [
@@ -431,37 +426,38 @@ def _costs(data: Data) -> str:
     names = [k for k in data["plan"]["contestants"] if not math.isnan(_mean(data, k, "error"))]
     if not names:
         return ""
-    table = data["table"]
-    error, unit = _error(table)
-    panels = [
-        _panel(data, names, key, title, said)
-        for key, title, said in (
-            ("parameters", "parameters", _amount), ("train_seconds", "to train once", _time),
-            ("predict_seconds", "to predict a fold", _time),
-        )
-    ]  # fmt: skip
-    short = "wrong" if table["classes"] else "RMSE"
-    heads = ("NLL", "NLL without", short, "parameters", "to train", "to predict")
-    lines = {
-        name: [
-            *(f"{_mean(data, name, 'nll', t):.3f}".replace("-", "−") for t in (True, False)),
-            _digits(_mean(data, name, "error"), 3) + unit,
-            _amount(_mean(data, name, "parameters")), _time(_mean(data, name, "train_seconds")),
-            _time(_mean(data, name, "predict_seconds")),
-        ]
-        for name in sorted(names, key=lambda k: _mean(data, k, "nll"))
+    table, (error, unit) = data["table"], _error(data["table"])
+    shown: dict[str, tuple[str, Callable[[float], str]]] = {
+        "NLL": ("nll", lambda value: f"{value:.3f}".replace("-", "−")),
+        "wrong" if table["classes"] else "RMSE": ("error", lambda v: _digits(v, 3) + unit),
+        "parameters": ("parameters", _amount), "to train once": ("train_seconds", _time),
+        "to predict a fold": ("predict_seconds", _time),
     }  # fmt: skip
+    lines: dict[str, list[str]] = {
+        k: [] for k in sorted(names, key=lambda k: _mean(data, k, "nll"))
+    }
+    for key, said in shown.values():
+        values = {name: _mean(data, name, key) for name in lines}
+        for name, value in values.items():
+            lines[name].append(said(value) + _strip(value, values.values(), key not in SCORED))
     how = (
-        f"The {escape(error)} on rows that were not trained on, against what a method costs; lower "
-        "and further left is better. Words are about the negative log-likelihood (NLL, with a "
-        "temperature and without): these errors have no test. Costs are those of one training, on "
-        "one thread of this machine, without the search. All are means over folds"
+        f"The {escape(error)} on rows that were not trained on, beside what a method costs. In "
+        "each column a dot further left is better; a cost twice as high lies as far to the right "
+        "anywhere. Words are about the negative log-likelihood (NLL, here with a temperature): "
+        "errors have no test. Costs are those of one training, on one thread of this machine, "
+        "without the search. All are means over folds"
         + (". " if data["finished"] else ", of which each method has done other ones. ")
     )
-    return _section(
-        "What does it cost?", how, f'<div class="panels">{"".join(panels)}</div>',
-        _table(data, heads, lines),
-    )  # fmt: skip
+    return _section("What does it cost?", how, _table(data, [*shown], lines))
+
+
+def _strip(value: float, values: Iterable[float], log: bool) -> str:
+    """Return a line with a dot where a value lies from the least to the largest of all."""
+    low, high, value = (
+        math.log(max(v, 1e-9)) if log else v for v in (min(values), max(values), value)
+    )
+    place = 100 * (value - low) / (high - low or 1.0)
+    return f'<span class="strip"><i style="left:{place:.1f}%"></i></span>'
 
 
 def _error(table: Data) -> tuple[str, str]:
@@ -470,73 +466,6 @@ def _error(table: Data) -> tuple[str, str]:
         return "share of wrong classes", "%"
     log = "log " * ("logarithm" in (table["unit_note"] or ""))
     return f"root mean squared error of {log}{table['target']}", ""
-
-
-def _panel(
-    data: Data, names: Sequence[str], key: str, title: str, said: Callable[[float], str]
-) -> str:
-    """Return one picture: errors against a cost, with names in a gutter at the right."""
-    points = {k: (max(_mean(data, k, key), 1e-9), _mean(data, k, "error")) for k in names}
-    costs, errors = zip(*points.values(), strict=True)
-    across, up = _Axis(min(costs), max(costs) * 1.001, start=13, to=49, log=True), _upright(errors)
-    inner, ticks = _levels(up), across.ticks(2)
-    for tick in ticks if len(ticks) > 1 else (min(costs), max(costs)):
-        inner += f'<text x="{across(tick)}" y="196" text-anchor="middle">{said(tick)}</text>'
-    inner += _gutter(data, {k: (across(cost), up, e) for k, (cost, e) in points.items()})
-    for name, (cost, each) in points.items():
-        words = f"{_label(data, name)}: {said(cost)}, error {_digits(each, 3)}"
-        inner += (
-            f'<g {_own(data, name)}><circle class="dot" cx="{across(cost)}" '
-            f'cy="{_y(up, each):.1f}" r="6.5"><title>{escape(words)}</title></circle></g>'
-        )
-    return (
-        f'<figure><figcaption>{title}</figcaption><svg height="202" role="presentation">{inner}'
-        "</svg></figure>"
-    )
-
-
-def _upright(values: Iterable[float]) -> _Axis:
-    """Return an axis for values; what is far worse than most stands at its upper end."""
-    each = sorted(values)
-    least, middle, most = each[0], each[len(each) // 2], each[-1]
-    most = min(most, max(v for v in each if v <= middle + 3 * (middle - least) or v == middle))
-    spare = 0.12 * (most - least) or 0.1 * abs(least) or 0.1
-    return _Axis(least - spare, most + spare)
-
-
-def _y(up: _Axis, value: float | int) -> float:
-    return 178 - 166 * up.part(min(value, up.high))
-
-
-def _levels(up: _Axis) -> str:
-    """Return lines across a picture, each with its value at the left."""
-    return "".join(
-        f'<line class="grid" x1="0" x2="52%" y1="{_y(up, v):.1f}" y2="{_y(up, v):.1f}"/>'
-        f'<text x="0" y="{_y(up, v) - 3:.1f}">{_tick(v)}</text>'
-        for v in up.ticks(4)
-    )
-
-
-def _gutter(data: Data, ends: Mapping[str, tuple[str, _Axis, float]]) -> str:
-    """Return names at the right, none upon another, each with a line from where its dot is."""
-    order, inner = sorted(ends, key=lambda k: -ends[k][2]), ""
-    gap = min(17.0, 176 / len(order))
-    places = [_y(*ends[name][1:]) for name in order]
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + gap)
-    places[-1] = min(places[-1], 184)
-    for i in reversed(range(len(places) - 1)):
-        places[i] = min(places[i], places[i + 1] - gap)
-    for name, place in zip(order, places, strict=True):
-        x, up, value = ends[name]
-        beyond = "" if up.holds(value) else " ▴"
-        inner += (
-            f'<g {_own(data, name)}><line class="leader" x1="{x}" x2="54%" '
-            f'y1="{_y(up, value):.1f}" y2="{place:.1f}"/>'
-            f'<text class="said" x="55%" y="{place + 4:.1f}">'
-            f"{escape(_label(data, name))}{beyond}</text></g>"
-        )
-    return inner
 
 
 def _learning(data: Data) -> str:

@@ -49,6 +49,12 @@ class Reader:
             raise ValueError(f"frame must have the columns {missing}, got {[*frame][:20]}")
         return _far_as_logs(clean(frame[[*self.like]], like=self.like), self.logs)
 
+    def as_written(self, x: Any) -> Any:
+        """Return inputs with dates as dates, and numbers where their logarithms are entered."""
+        pandas, kinds = optional("pandas", "data"), self.like.attrs["clean"][0]
+        days = {n: pandas.to_datetime(x[n], unit="D") for n in x if kinds[n] == "dates"}
+        return x.assign(**{n: np.expm1(x[n]) for n in self.logs}, **days)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Understood:
@@ -117,11 +123,11 @@ def understand(
     if gaps.all():
         raise ValueError(f"target must have values, got gaps in all {rows:,} rows of {target!r}")
     if gaps.any():
-        notes.append(f"{gaps.sum():,} rows without {target} are left out.")
+        notes.append(f"Rows without {target} are left out: {gaps.sum():,}.")
         frame = frame[~gaps]
     first = np.sort(np.unique(groups_of_rows(frame, None), return_index=True)[1])
     if copies := len(frame) - len(first):
-        notes.append(f"{copies:,} copies of another row are left out.")
+        notes.append(f"Copies of another row are left out: {copies:,}.")
         frame = frame.iloc[first]
     if len(frame) < LEAST_ROWS:
         raise ValueError(
@@ -208,7 +214,7 @@ def _read_inputs(frame: Any, notes: list[str]) -> tuple[Any, list[dict[str, str]
             treatment, note = "left out", why
         else:
             gaps, words = int(values.isna().sum()), kind == "names"
-            note = f"{gaps:,} gaps: the {'most frequent word' if words else 'median'}; " * (
+            note = f"gaps: {gaps:,}, as the {'most frequent word' if words else 'median'}; " * (
                 gaps > 0
             )
             note += "some cells are no numbers" * (name in names)
@@ -305,11 +311,19 @@ def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: list[dict[str, st
     """Return warnings of rows that look grouped by a column, or ordered."""
     found, ranks = [], rankdata(y)
     if name := looks_grouped(x, y.ravel()):
-        found.append(f"Rows look grouped by {name}: for new values there, name it as the group.")
+        found.append(
+            f"Rows look grouped by {name}: if new rows have values there that none of these has, "
+            "name it as the group."
+        )
     turns = np.diff(ranks)
     if not ((turns <= 0).all() or (turns >= 0).all()):
         if np.corrcoef(ranks[1:], ranks[:-1])[0, 1] > ORDERED:
-            found.append("Neighboring rows have like targets: for later rows, name a time column.")
+            found.append(
+                "Neighboring rows have like targets: if new rows come later than these, name the "
+                "column that orders them as the time, or the words below promise too much."
+            )
     if dates := [one["name"] for one in columns if one["kind"] == "dates"]:
-        found.append(f"{dates[0]} is a date: for later rows, name it as the time.")
+        found.append(
+            f"{dates[0]} is a date: if new rows come later than these, name it as the time."
+        )
     return found

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from jaxtyping import Float
 from numpy.random import Generator
 
@@ -148,14 +147,10 @@ class Exchangeability:
             f"{self.rows:,} new rows. They may be larger than they need to be."
         )
 
-    def data(self, points: int = 200) -> dict[str, Any]:
-        """Return it as JSON can hold it, with at most so many points of the path."""
-        steps = np.unique(np.linspace(0, self.rows - 1, min(points, self.rows)).astype(int))
-        return {
-            "rows": self.rows, "held": self.held, "wealth": self.wealth, "p": self.p,
-            "alarm": self.alarm, "words": self.words,
-            "path": [[int(i) + 1, self.path[i]] for i in steps],
-        }  # fmt: skip
+    def data(self) -> dict[str, Any]:
+        """Return what it says as JSON can hold it."""
+        names = ("rows", "held", "wealth", "p", "alarm", "words")
+        return {name: getattr(self, name) for name in names}
 
 
 def _moved(stakes: Sequence[float], jump: float, factors: Sequence[float]) -> list[float]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ensedu import colors
 from ensedu.common import checks
+from ensedu.common.one_file import one_file
 from ensedu.counting import Count, formula_table
 from ensedu.methods import METHODS
 from ensedu.xray import values
@@ -151,13 +152,12 @@ class XRay:
             f"<tr><th>{escape(METHODS[key].label)}</th><td>{count.total:,}</td></tr>"
             for key, count in self.counts.items()
         )
-        return _part("page.html").format(
-            title=escape(f"{self.name}: what is stored"),
-            style=_part("xray.css"),
+        body = _part("page.html").format(
             table=f"<table><caption>Parameters, M = {self.ensemble_size}</caption>{rows}</table>",
             data=data.replace("</", "<\\/"),
             script=scripts,
         )
+        return one_file(f"{self.name}: what is stored", _part("xray.css"), body)
 
     def data(self) -> dict[str, Any]:
         """Return what the page's script reads: the layers, and the table that it counts by."""

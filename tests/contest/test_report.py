@@ -12,11 +12,11 @@ from scipy.stats import binom
 from ensedu.contest.report import answer, page
 
 LABELS = {
-    "linear": "linear model", "boosting": "gradient boosting", "network": "one network",
+    "linear": "linear model", "boosting": "gradient boosting", "single": "one network",
     "deep_ensemble": "deep ensemble", "batch_ensemble": "BatchEnsemble",
 }  # fmt: skip
 METHODS = {
-    "network": "single",
+    "single": "single",
     "deep_ensemble": "deep_ensemble",
     "batch_ensemble": "batch_ensemble",
 }
@@ -25,7 +25,7 @@ ODD = '<img src="https://a.b/c.png">&"\''
 
 def verdict(name, word, difference=0.0, half=0.05, temperature=True, rows=None):
     return {
-        "contestant": name, "temperature": temperature, "against": "network", "word": word,
+        "contestant": name, "temperature": temperature, "against": "single", "word": word,
         "difference": difference, "low": difference - half, "high": difference + half, "p": 0.013,
         "margin": 0.02, "rows_to_settle": rows,
     }  # fmt: skip
@@ -50,18 +50,17 @@ def data(*verdicts, finished=True, **table):
     }  # fmt: skip
     plan = {
         "folds": 5, "minutes": 10, "splits": "random", "group": None, "time": None,
-        "contestants": [*LABELS], "labels": LABELS, "methods": METHODS, "search": {"starts": 4},
-        "subsample": None, "seconds": {},
+        "contestants": [*LABELS], "labels": LABELS, "methods": METHODS,
+        "search": {"starts": 4, "steps": 1000}, "subsample": None, "seconds": {},
     }  # fmt: skip
     worst = {"column": ODD, "value": "oak", "rows": 40, "inside": 30, "p": 0.02}
     return {
         "version": 1, "ensedu": "1.0.0", "seed": 0, "finished": finished, "answer": "",
-        "best": "network", "table": about | table, "plan": plan, "verdicts": [*verdicts],
+        "best": "single", "table": about | table, "plan": plan, "verdicts": [*verdicts],
         "rows": rows if finished else rows[:14], "learning": [], "decisions": [ODD],
         "coverage": [{"level": 0.9, "rows": 523, "inside": 470, "worst": worst}],
         "held_out": {"calibrated": [52] * 5},
-        "check": {"rows": 3, "wealth": 1.2, "p": 0.8, "alarm": False, "words": "no sign",
-                  "path": [[1, 0.9], [2, 1.1], [3, 1.2]]},
+        "check": {"rows": 3, "wealth": 1.2, "p": 0.8, "alarm": False, "words": "no sign"},
     }  # fmt: skip
 
 
@@ -82,26 +81,26 @@ def soup(found):
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15", "all 4 comparisons", "Better, too: a BatchEnsemble.",
              "Unclear: gradient boosting.", "Worse: a linear model.",
-             "gradient boosting about 4,700"],
+             "gradient boosting with 5,000 more."],
             ["Practically", "nothing is shown"],
         ),
         (
             [verdict("linear", "unclear", rows=10**9), verdict("boosting", "worse", 0.3)],
-            ["nothing is shown to predict “price” better", "the cheapest that is not worse",
+            ["nothing is shown to predict “price” better", "more rows tell, stay with one network.",
              "no number of rows would settle"],
             ["Better, too", "about 1,000"],
         ),
         (
             [verdict("linear", "worse", 0.2), verdict("boosting", "worse by little", 0.1)],
             ["every other method predicts “price” worse than one network",
-             "Worse: gradient boosting and a linear model."],
+             "Worse: gradient boosting and a linear model.", "Stay with one network."],
             ["Unclear", "nothing is shown"],
         ),
         (
             [verdict("linear", "practically equal"), verdict("boosting", "practically equal")],
             ["every method predicts “price” practically as well as one network",
-             "Practically equal: a linear model and gradient boosting."],
-            ["Unclear", "More rows"],
+             "Practically equal: a linear model and gradient boosting.", "Stay with one network."],
+            ["Unclear", "more rows"],
         ),
         (
             [verdict("deep_ensemble", "better by little", -0.01, 0.005)],
@@ -117,10 +116,20 @@ def test_the_answer_says_who_how_sure_and_what_would_settle_it(verdicts, said, n
         assert one in words
     for one in not_said:
         assert one not in words
-    found["plan"]["subsample"] = {"rows": 523, "of": 99991}
-    assert answer(found).startswith(words) and "drawn from 99,991" in answer(found)
+    found["plan"] |= {"subsample": {"rows": 523, "of": 99991}, "splits": "time"}
+    found["plan"]["search"] = {"starts": 2, "steps": 1000}
+    more = answer(found).removeprefix(words)
+    assert all(one in more for one in ("from 99,991", "minutes were few", "supposes random ones"))
+    assert not any(one in words for one in ("99,991", "minutes were few", "random"))
     heading = soup(found).h1.text
     assert words.startswith(heading) and heading.count(".") == 1
+
+
+def test_the_one_with_fewest_parameters_is_named_where_it_is_kept():
+    found = data(verdict("linear", "practically equal"), verdict("boosting", "worse", 0.3))
+    assert "Stay with one network." in answer(found)
+    found["best"] = "linear"
+    assert "Take a linear model, of those that are practically equal" in answer(found)
 
 
 def test_unfinished_is_said_first_and_no_word_is_given():
@@ -189,11 +198,23 @@ def test_each_dot_stands_where_the_axis_says():
         assert axis(left + percent(band, "width")) == pytest.approx(0.02, abs=2e-3)
 
 
-def test_names_in_the_gutter_do_not_touch():
-    for figure in soup(WHOLE).find_all("figure"):
-        places = sorted(float(text["y"]) for text in figure.select("text.said"))
-        assert len(places) == len(LABELS) and min(np.diff(places)) > 14
-        assert 0 < places[0] and places[-1] < 195
+def test_dots_beside_costs_stand_as_their_logarithms():
+    part = next(one for one in soup(WHOLE).find_all("section") if "cost" in one.h2.text)
+    heads = [head.text for head in part.thead.find_all("th")]
+    for key in ("parameters", "error"):
+        column = heads.index({"error": "RMSE"}.get(key, key))
+        shown, values = {}, {}
+        for row in part.tbody.find_all("tr"):
+            cell = row.find_all(["th", "td"])[column]
+            name = next(k for k, label in LABELS.items() if label == row.th.text)
+            shown[name] = float(cell.i["style"].removeprefix("left:").removesuffix("%"))
+            own = [r for r in WHOLE["rows"] if (r["contestant"], r["temperature"]) == (name, True)]
+            values[name] = np.mean([one[key] for one in own])
+        order = [*LABELS]
+        each = np.array([values[k] for k in order])
+        each = np.log(each) if key == "parameters" else each
+        wanted = 100 * (each - each.min()) / np.ptp(each)
+        np.testing.assert_allclose([shown[k] for k in order], wanted, atol=0.06)
 
 
 def test_the_band_of_luck_has_what_conformal_rows_do_in_19_of_20_tables():

@@ -31,8 +31,8 @@ says("nothing is shown to predict prices better",
 says("cannot tell: it is unclear",
      lambda: "Unclear: a deep ensemble" in answer(data())
          and verdict("low") < verdict("difference") < 0 < verdict("high"))
-says("about 13,000 more homes",
-     lambda: round(verdict("rows_to_settle") - data("table", "rows_used"), -3))
+says("about 10,000 more homes",
+     lambda: round(verdict("rows_to_settle") - data("table", "rows_used"), -4))
 says("on these homes it is worse",
      lambda: "Worse: gradient boosting." in answer(data()) and verdict("low", "boosting") > 0)
 says("We gave six minutes", lambda: entry("homes", "rows", 0, "minutes"))

@@ -1,0 +1,29 @@
+"""A page of one file that needs no other: the head that all of them have."""
+
+from html import escape
+
+__all__ = ["one_file"]
+
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>
+{style}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def one_file(title: str, style: str, body: str) -> str:
+    """Return a page as HTML: its title as text, the rules of its style, and what it shows."""
+    return PAGE.format(title=escape(title), style=style, body=body)
