@@ -252,7 +252,7 @@ def test_a_factorized_posterior_is_that_of_the_network_and_of_the_joint():
         free_energies = net.free_energies(*map(torch.from_numpy, (x, y)), samples=4000).tolist()
     drawn = net(torch.from_numpy(x), 2000).detach()
     for start in range(2):
-        own = given_network(net.mean[start].detach(), float(net.rho[start, 0]))
+        own = given_network(net.mean[start].detach(), net.rho[start, 0].item())
         f = predict(own, torch.from_numpy(x), samples=200)[..., 0]
         error = drawn[start].std(0) / 200**0.5
         assert ((f.mean(0) - drawn[start].mean(0)).abs() < 6 * error).all()
