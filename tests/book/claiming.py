@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from hashlib import md5
 from typing import Any
 from unittest import mock
-from zlib import crc32
 
 import numpy as np
 
@@ -379,8 +379,9 @@ def cells(value: Any, column: str = "", words: str = "") -> Iterator[tuple[str, 
             yield from cells(one, column, words)
     elif isinstance(value, Row):
         inside = {key: dict.get(value, key) for key in value}
-        if column:  # a table's own words, such as its date, stand for all of its rows
-            words += "".join(one for one in inside.values() if isinstance(one, str))
+        if column:  # a table's own words and its task stand for all of its rows
+            own = (one for key, one in inside.items() if isinstance(one, str) and key != "task")
+            words += "".join(own)
         for key, one in inside.items():
             if not isinstance(one, Row):
                 yield f"{column}/{key}", value, key, words
@@ -395,20 +396,20 @@ def holds_rows(value: Any) -> bool:
 def altered(value: Any, kind: str, place: str, how: int) -> Any:
     """Return something else, by chance, one for a kind or for a place.
 
-    A number is more or less by tens, or (`how` 1) times a factor, or (2) one below 0. A list may
-    end earlier, and one of rows always does.
+    A number is more or less by up to 128, or (`how` 1) times a factor, or (2) one below 0, in
+    lists that end earlier; a list of rows always does.
     """
     if holds_rows(value):
         return value[:-1]
-    chance = crc32((kind or place).encode())
+    chance = md5((kind or place).encode()).digest()[0]
     if isinstance(value, list):
         found = [altered(one, kind, f"{place} {i}", how) for i, one in enumerate(value)]
-        return found[: len(found) - (chance % 3 == 0)]
+        return found[:-1] if how == 2 else found
     if isinstance(value, bool | str):
         others = [one for one in (True, False, *VERDICTS) if one != value]
         return others[chance % len(others)]
     if how == 0:
-        return (value or 0) + (-20, -10, 10, 20)[chance % 4]
+        return (value or 0) + chance - 127.5
     return (value or 1) * (0.1, 0.5, 2, 10)[chance % 4] * (3 - 2 * how)
 
 
