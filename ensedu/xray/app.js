@@ -196,7 +196,7 @@ const makeControls = () => {
   const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
-    + "members that share their weights cost little more than one. A parameter keeps its area: drag the slider below the picture, and watch.");
+    + "members that share their weights cost little more than one. A parameter keeps its area: drag the slider below.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
