@@ -56,7 +56,7 @@ check-site: book ## Open every page in a browser: errors, access, weight, slider
 	$(PY) scripts/check_site.py $(BUILD)/html
 	$(PYTEST) -n $(WORKERS) --reruns 1 -rR tests/browser
 
-test-firefox: book ## Train, click and move sliders in Firefox, which must be installed
+test-firefox: book ## Train and click in Firefox, which must be installed
 	$(PYTEST) tests/firefox
 
 test: $(READY) ## Run the unit tests and every notebook, strictly
