@@ -26,6 +26,7 @@ CLAIMS = Claims("learning/shootout", unclaimed={
 })  # fmt: skip
 says, SCALED = CLAIMS.says, reading.SCALED
 BOTH = {"deep_ensemble": "better", "batch_ensemble": "better"}
+COUNTED = "rivals, seeds and dots are counted, and no cell says how many"
 #: With a temperature for everybody.
 WITH = BOTH | {"tabm": "better"}
 DEEP, BATCH = BOTH
@@ -166,12 +167,13 @@ def auroc_of_tables() -> list[float]:
 # fmt: off
 # How luck moves a comparison.
 says("on data from 18 sources: see", lambda: len({task().source for task in TASKS.values()}))
-says("Fifteen rivals meet one network", rivals)
+says("Fifteen rivals meet one network", rivals, COUNTED)
 says("nine of numbers and nine of classes",
      lambda: [len({t().source for t in TASKS.values() if bool(t().classes) == of})
          for of in (False, True)])
 says("Here are 160 such comparisons",
-     lambda: scores("concrete").values[DEEP].size * scores("concrete").values[REFERENCE].shape[1])
+     lambda: scores("concrete").values[DEEP].size * scores("concrete").values[REFERENCE].shape[1],
+     COUNTED)
 says("NLL is 0.06 lower",
      lambda: -np.subtract(*(scores("concrete").values[k].mean() for k in (DEEP, REFERENCE))))
 says("on concrete it is 0.11", lambda: scores("concrete").unit)
@@ -184,14 +186,14 @@ says("two tables are too few for a verdict",
 
 # Coins.
 says("more only once in 762 trials", lambda: 1 / lucky(2, 18))
-says("so in about one contest of fifty", lambda: 45 < 1 / (rivals() * lucky(2, 18)) < 55)
-says("it would happen in one of nine", lambda: round(1 / (rivals() * lucky(3, 18))) == 9)
+says("so in about one contest of fifty", lambda: 45 < 1 / (rivals() * lucky(2, 18)) < 55, COUNTED)
+says("it would happen in one of nine", lambda: round(1 / (rivals() * lucky(3, 18))) == 9, COUNTED)
 says("One rival is that lucky once", lambda: 1 / lucky(0, 12) == 2048)
-says("So it may be called better", lambda: rivals() * lucky(0, 12) < 0.05)
-says("11 of 12 it is almost ten percent", lambda: (11, 12, rivals() * lucky(1, 12)))
+says("So it may be called better", lambda: rivals() * lucky(0, 12) < 0.05, COUNTED)
+says("11 of 12 it is almost ten percent", lambda: (11, 12, rivals() * lucky(1, 12)), COUNTED)
 says(["May a rival that is lower on 12", "meet it on 12 sources"],
-     lambda: rivals() * lucky(0, 12) < 0.05 < rivals() * lucky(1, 12))
-says("At most two of the 18 dots", line_is_drawn_by_hand)
+     lambda: rivals() * lucky(0, 12) < 0.05 < rivals() * lucky(1, 12), COUNTED)
+says("At most two of the 18 dots", line_is_drawn_by_hand, COUNTED)
 says("one network beside its own copy",
      lambda: copies()[0] < 0 < copies()[-1] and max(map(abs, copies())) > 0.25)
 
@@ -215,7 +217,8 @@ says("on 12 of the 18 it gains",
 says("It has the lower NLL on 16", lambda: lower(DEEP))
 says("Two of the deep ensemble's dots lie", lambda: (units(DEEP) > 0).sum())
 says("Take the deep ensemble's 18 dots", lambda: units(DEEP).size)
-says("changed sides it would be unclear", lambda: rivals() * lucky(18 - lower(DEEP) + 1, 18) > 0.05)
+says("changed sides it would be unclear", lambda: rivals() * lucky(18 - lower(DEEP) + 1, 18) > 0.05,
+     COUNTED)
 says("less than a hundredth of a unit", lambda: -0.01 < beside(DEEP).sources["hpc"] < 0)
 says("any of the 19 gaps that our dots", lambda: units(DEEP).size + 1)
 says("lie right of 0, one in nine", lambda: np.mean(units(DEEP) > 0) == 1 / 9)
@@ -277,7 +280,7 @@ says("3 of the 40 trainings of one", lambda: dead(REFERENCE))
 says("1 of 20 with MC dropout and 15", lambda: (*dead("mc_dropout"), dead("ivon")[0]))
 says("without LeNet-5 every word stays",
      lambda: all(other_words(3, t) == other_words(0, t) for t in (True, False)))
-says("that is lower on all nine has", lambda: rivals() * lucky(0, 9) > 0.05)
+says("that is lower on all nine has", lambda: rivals() * lucky(0, 9) > 0.05, COUNTED)
 says("draws 2,000 contests at a time from our",
      lambda: entry("false-words", "settings", "contests"))
 says(["Signs are the one test that keeps", "in at most 5% of them"],
