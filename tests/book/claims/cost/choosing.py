@@ -9,7 +9,16 @@ from ensedu.contest.statistics import task_difference
 from ensedu.methods import METHODS
 from tests.book.claiming import Claims, entry
 from tests.book.claims.learning import shootout as contest
-from tests.book.claims.learning.shootout import BATCH, BOTH, DEEP, SCALED, WITH, apart, beside
+from tests.book.claims.learning.shootout import (
+    BATCH,
+    BOTH,
+    COUNTED,
+    DEEP,
+    SCALED,
+    WITH,
+    apart,
+    beside,
+)
 from tests.book.conftest import ran, read
 from workshop.experiments.contest import reading
 
@@ -96,7 +105,8 @@ says(["it is better if everybody has a temperature", "For tables there is a thir
 says("on small networks and at most 3,000", lambda: round(contest.most_rows(), -1))
 says("stores as much as 22 networks, however",
      lambda: [*{*np.divide(kept("swag"), kept(REFERENCE))}])
-says("compare the 14 other methods with one network", lambda: len(reading.compared(tempered=True)))
+says("compare the 14 other methods with one network", lambda: len(reading.compared(tempered=True)),
+     COUNTED)
 says("on each of the 19 tasks", lambda: len(reading.task_scores("nll", True)))
 says("of these 265 intervals over splits only twelve",
      lambda: (len(found := by_task()), sum(found)))
