@@ -41,6 +41,11 @@ def net():
     return nn.Sequential(nn.Linear(5, 7), nn.Dropout(0.5), nn.Linear(7, 3))
 
 
+def blank():
+    with torch.device("meta"):
+        return nn.MultiheadAttention(7, 1, bias=False)
+
+
 def half():
     return net().half()
 
@@ -247,6 +252,7 @@ def test_kinds_of_models(nets, report):
     assert report("readers_nets:Space.net")["mc_dropout"]["total"] == 66
     assert report("readers_nets:half")["single"]["bytes"] == 2 * 66
     assert report("readers_nets:values", "--input", "5")["mean_field"]["total"] == 2 * 42
+    assert report("readers_nets:blank")["single"]["total"] == 4 * 49
     rows = report("readers_nets:caster", "--input", "5")
     assert roles(rows["batch_ensemble"]) == counting.mlp([5, 7, 3], "batch_ensemble", 4)
     assert rows["batch_ensemble"]["flops"] == 4 * 2 * (35 + 21)

@@ -71,7 +71,8 @@ def build_model(found: Any, name: str, device: str) -> Any:
     if not isinstance(model, torch.nn.Module):
         raise CommandError(f"{name}() must return a torch.nn.Module, got {checks.given(model)}")
     if device == "cpu":
-        return model.cpu()
+        # What its own code builds without values has none to copy.
+        return model if any(one.is_meta for one in model.parameters()) else model.cpu()
     if any(
         isinstance(part, (torch.nn.Linear, torch.nn.Conv2d))
         and type(part) not in (torch.nn.Linear, torch.nn.Conv2d)
