@@ -24,6 +24,7 @@ class Random:
     """sfc32 (Doty-Humphrey, PractRand) in 32-bit integers, as in ``common/random.js``."""
 
     def __init__(self, seed: int) -> None:
+        checks.natural_int("seed", seed)
         self._state = [seed & _MASK, (seed ^ 0x9E3779B9) & _MASK, 0x243F6A88, 1]
         self._spare: float | None = None
         for _ in range(16):
