@@ -3,9 +3,10 @@
 A `Task` is a table, or images, that comes with its targets. Five splits cut its rows in four parts
 each, `rows_of_split`: to fit, to select and to calibrate on, and a fifth to test on. `CONTESTANTS`
 are the methods of this book, SWAG, Laplace and IVON, and what a user would otherwise take, boosting
-and a linear model; `TABULAR`, TabM, takes vectors alone. A `Contestant` of your own stands beside
-them. Its ``train(job)`` takes a `Job` and returns what is `Trained`: called with inputs it gives a
-forecast, `Classes` or `Numbers`.
+and a linear model; `TABULAR`, TabM, takes vectors alone. `FURTHER`, MIMO, takes part where you say
+so, and the book has no results of it. A `Contestant` of your own stands beside them. Its
+``train(job)`` takes a `Job` and returns what is `Trained`: called with inputs it gives a forecast,
+`Classes` or `Numbers`.
 
 - `run_split` computes a row: `choose` tries six settings at three lengths and takes what has the
   least NLL of the combined prediction on the rows to select on; fresh trainings of that are scored
@@ -35,7 +36,7 @@ from ensedu.common.checks import optional
 optional("torch", "sklearn")
 
 from ensedu.contest.compare import Comparison, compare  # noqa: E402
-from ensedu.contest.contestants import CONTESTANTS, TABULAR  # noqa: E402
+from ensedu.contest.contestants import CONTESTANTS, FURTHER, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
@@ -50,6 +51,7 @@ from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",
+    "FURTHER",
     "TABULAR",
     "Choice",
     "Classes",

@@ -7,12 +7,13 @@ from ensedu.contest.baselines import boosting_rounds, train_boosting, train_line
 from ensedu.contest.ivon import train_ivon
 from ensedu.contest.jobs import LENGTHS, Contestant, Setting
 from ensedu.contest.laplace import train_laplace
+from ensedu.contest.mimo import train_mimo
 from ensedu.contest.networks import train_network
 from ensedu.contest.swag import train_swag
 from ensedu.contest.tabm import train_tabm
 from ensedu.contest.tasks import Task
 
-__all__ = ["AGAIN", "CONTESTANTS", "HALVES", "LONGER", "REFERENCE", "TABULAR"]
+__all__ = ["AGAIN", "CONTESTANTS", "FURTHER", "HALVES", "LONGER", "REFERENCE", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"
@@ -86,5 +87,7 @@ HALVES = {
 }  # fmt: skip
 #: Who takes part where inputs are vectors: not beside LeNet-5.
 TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, tries=DECAYS)}
+#: Who takes part where you say so: the book's tables have no rows of them.
+FURTHER = {"mimo": Contestant(label="MIMO", train=train_mimo, tries=DECAYS)}
 #: One network under another name, which is neither better nor worse.
 AGAIN = {"again": replace(CONTESTANTS["single"], label="one network, again")}

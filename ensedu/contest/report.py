@@ -17,7 +17,9 @@ from ensedu.uncertainty.conformal import rank_among
 __all__ = ["answer", "page"]
 
 #: Contestants that need no article.
-BARE = ("boosting", "tabm", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", REFERENCE)
+BARE = (
+    "boosting", "tabm", "mimo", "wide", "long", "swag", "laplace", "ivon", "mc_dropout", REFERENCE,
+)  # fmt: skip
 #: What is scored; all else costs.
 SCORED = ("nll", "error")
 #: From so many rows on nobody has them.
