@@ -173,10 +173,16 @@ BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
 LAST = "4 of 4: Add a point where there was none."
 
 
+# An X-ray says how high it is once it is there, and moves what stands below.
+THERE = """() => [...document.querySelectorAll(".ensedu-xray iframe")].every((frame) =>
+  frame.style.height && frame.contentDocument.documentElement.scrollHeight <= frame.clientHeight)"""
+
+
 @pytest.fixture(params=[{}, TOUCH], ids=["desk", "phone"])
 def intro(open_page, server, request):
     page = open_page(**request.param)
     visit(page, server + "book/intro.html")
+    page.wait_for_function(THERE)
     page.evaluate("document.getElementById('fig-doubt').scrollIntoView()")
     page.wait_for_function(BAND)
     return page
