@@ -147,7 +147,7 @@ def difference(build, B, device, dtype):
         own = x.detach().to(**there).requires_grad_()
         given = ({name: one.to(**there) for name, one in drawn.items()} for drawn in noise)
         y = layer(own, *given)
-        slope = torch.linspace(-1, 1, y.numel(), **there).view_as(y)
+        slope = torch.linspace(-1, 1, y.numel(), dtype=torch.float64).view_as(y).to(y)
         return y, *torch.autograd.grad(y, [own, *layer.parameters()], slope)
 
     there = {"device": device, "dtype": dtype}
