@@ -221,7 +221,13 @@ def compare(
             contestants=contestants,
         )  # fmt: skip
         append(folder, asked | {"plan": plan})
-    entrants = {k: (contestants or ENTRANTS)[k] for k in plan["contestants"]}
+    offered = contestants or ENTRANTS
+    if absent := [name for name in plan["contestants"] if name not in offered]:
+        raise ValueError(
+            f"contestants must hold {', '.join(absent)}, too, which {folder} has begun to compare, "
+            f"got {', '.join(offered)}; or output must be another folder"
+        )
+    entrants = {name: offered[name] for name in plan["contestants"]}
     rows = plan["subsample"]["rows"] if plan["subsample"] else len(table.y)
     own, drawn = as_task(table, seed, rows, plan["search"]["steps"])
     if say is not None:

@@ -258,6 +258,9 @@ def test_a_stopped_run_goes_on_to_the_same_result(run, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text()) == again.data
     with pytest.raises(ValueError, match=r"another folder: .* of seed that differ"):
         compare(run[0], **options | {"seed": 1})
+    fewer = {"single": CONTESTANTS["single"]}
+    with pytest.raises(ValueError, match=r"contestants must hold .*, too, .*, got single; or"):
+        compare(run[0], **options | {"contestants": fewer})
 
 
 def test_until_it_is_done_it_says_so(run, tmp_path, monkeypatch):
