@@ -12,6 +12,7 @@ from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
 from tests.browser import small
+from workshop.page.explore import BUNDLE
 from workshop.page.xray import xray_figure
 
 BOOK = Path(__file__).parents[2] / "book"
@@ -301,16 +302,13 @@ def book_page(browser, tmp_path, monkeypatch):
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
     css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
-    scripts = [
-        (BOOK / "workshop" / "page" / file).read_text(encoding="utf-8")
-        for file in ("explore.js", "xray.js")
-    ]
+    own = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
         f"<p>{link}</p><div style='height: 300px'></div>"
         f"<figure>{html}</figure>{small.TALL}<p>{link}</p>"
     )
-    small.write(tmp_path / "empty.html", "A chapter", body, css, *scripts)
+    small.write(tmp_path / "empty.html", "A chapter", body, css, BUNDLE.classic(), own)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
         yield open_one
 
