@@ -127,11 +127,12 @@ const makeGauge = () => {
     const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
     if (way.some((method) => DATA.refused[method])) way.splice(0, 2, chosen(state));
     const [from, to = from] = way.map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, state.M)));
-    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], state.method ? 0 : state.share - low)]));
+    const along = state.method ? 0 : state.share - low;
+    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], along)]));
     const most = Math.max(totalOf(from), totalOf(to), DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M)));
     for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
     element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
-    element.style.setProperty("--own", `var(--${chosen(state)})`);
+    element.style.setProperty("--own", blended(colorOf(way[0]), colorOf(way.at(-1)), along));
     const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
     mark.hidden = guessed === null;
     mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(countAll(layers, SINGLE, 1))) / most}%`;

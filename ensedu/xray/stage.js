@@ -209,7 +209,7 @@ const makeStage = (on) => {
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.textAlign = "center";
-    const words = `n = ${digits(matrix.n)}`;
+    const words = `n = ${digits(matrix.n)}${matrix.kernel.length ? `, each ${matrix.kernel.join(" × ")}` : ""}`;
     context.fillText(words, Math.max(first.x + first.w / 2, context.measureText(words).width / 2), first.y + first.h + 20 + layout.portrait.thick);
     context.save();
     const last = drawn.find((box) => box.id[0] === "Z" && box.y === first.y) ?? first;
