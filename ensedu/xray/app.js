@@ -221,7 +221,7 @@ const makeControls = () => {
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
-    again.hidden = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
+    again.disabled = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
