@@ -188,7 +188,7 @@ const makeStage = (on) => {
     if (!r || !s || !(apart || Math.min(ghost.w, ghost.h) > 120)) return;
     const [before, above] = ["R", "S"].map((letter, k) => (apart && of(letter, (box) => box.member === 0)) || [r, s][k]);
     write("r", apart ? before.x - 4 : r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
-    write("s", apart ? s.x + Math.max(s.w, ghost.w > 70 ? 84 : 20) : s.x + s.w / 2 - 4, apart ? above.y - 4 : s.y + s.h + 17, 19, "ink");
+    write("s", apart ? s.x + Math.max(Math.min(s.w, ghost.w), ghost.w > 70 ? 84 : 20) : s.x + s.w / 2 - 4, apart ? above.y - 4 : s.y + s.h + 17, 19, "ink");
     context.textAlign = "start";
   };
   // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
@@ -213,7 +213,7 @@ const makeStage = (on) => {
     context.fillText(words, Math.max(first.x + first.w / 2, context.measureText(words).width / 2), first.y + first.h + 20 + layout.portrait.thick);
     context.save();
     const last = drawn.find((box) => box.id[0] === "Z" && box.y === first.y) ?? first;
-    context.translate(last.x + last.w + 14, first.y + first.h / 2);
+    context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
     context.fillText(`m = ${digits(matrix.m)}`, 0, 0);
     context.restore();
@@ -247,7 +247,7 @@ const makeStage = (on) => {
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     zones.forEach((zone, k) => {
       const { x, y } = k ? layout.zones.right : layout.zones.left;
-      zone.style.transform = `translate(${Math.min(x, frame.width - 120)}px, ${y - frame.head}px)`;
+      zone.style.transform = `translate(${Math.min(x, frame.width - zone.offsetWidth)}px, ${y - frame.head}px)`;
     });
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const unit = layout.portrait.w ? on.unit() : 1;
