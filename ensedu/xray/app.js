@@ -102,7 +102,7 @@ const draw = (now) => {
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
     tree.show(state, layers);
-    map.show(state, layers);
+    map.show(state, scope);
     guess.show(state, layers);
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
@@ -167,7 +167,10 @@ const makeControls = () => {
     const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
-    number.addEventListener("change", () => number.value && change({ [key]: clamp(Math.round(Number(number.value)), 1, most) }));
+    number.addEventListener("change", () => {
+      number.value = clamp(Math.round(Number(number.value)), 1, most);
+      change({ [key]: Number(number.value) });
+    });
     const show = (value) => {
       if (Number(range.value) !== to(value)) range.value = to(value);
       if (document.activeElement !== number) number.value = value;
@@ -187,7 +190,7 @@ const makeControls = () => {
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
-  const loop = button("Save as a loop", "A picture that moves: the way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
+  const loop = button("Save as a moving picture", "The way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
   const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
@@ -196,7 +199,7 @@ const makeControls = () => {
   const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
-    + "members that share their weights cost little more than one. A parameter keeps its area: drag the slider below.");
+    + "members that share their weights cost little more than one. Drag the slider from “own matrices” to “W varies”: a parameter keeps its area.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title, sum);
   const rest = make("footer", { class: "rest" },
@@ -218,7 +221,7 @@ const makeControls = () => {
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
-    again.hidden = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
+    again.disabled = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
@@ -232,8 +235,8 @@ const makeControls = () => {
       }));
     }
     const method = chosen(current);
-    setText(title, METHODS[method].label[0].toUpperCase() + METHODS[method].label.slice(1));
-    setText(sum, sentenceOf(method, current.M));
+    setText(title, `${name}: what ${plural(current.M, "member")} of it store${current.M === 1 ? "s" : ""}`);
+    setText(sum, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. ${sentenceOf(method, current.M)}`);
     setText(letters, lettersOf(method));
   };
   return { element, head, lead, letters, zoom, fits, rest, show };
@@ -311,6 +314,7 @@ const repaint = () => {
   hatches.clear();
   setColors();
   shown = "";
+  stage.measure();
   draw(performance.now());
 };
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);

@@ -57,7 +57,7 @@ const makeBars = (on) => {
       row.classList.add("refused");
       row.title = DATA.refused[method];
       const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
-      track.replaceChildren(make("span", { class: "why" }, `not this model: ${again ? `as for ${METHODS[again].label}` : DATA.refused[method]}`));
+      track.replaceChildren(make("span", { class: "why" }, again ? `As for ${METHODS[again].label}.` : DATA.refused[method]));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
@@ -72,7 +72,7 @@ const makeBars = (on) => {
     make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
     make("span", { class: "scale" }, rule, ruleWords));
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
-    make("h2", { id: "bars-title", class: "unseen" }, "What each method stores"), key, body, about);
+    make("h2", { id: "bars-title" }, "What each method stores"), key, body, about);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
 
@@ -105,6 +105,7 @@ const makeBars = (on) => {
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     key.style.setProperty("--own", `var(--${current})`);
+    key.querySelector('[data-role="per_member"]').hidden = !METHODS[current].members;
     const length = roundBelow(110 / perNumber);
     rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
@@ -126,17 +127,16 @@ const makeGauge = () => {
     const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
     if (way.some((method) => DATA.refused[method])) way.splice(0, 2, chosen(state));
     const [from, to = from] = way.map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, state.M)));
-    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], state.method ? 0 : state.share - low)]));
+    const along = state.method ? 0 : state.share - low;
+    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], along)]));
     const most = Math.max(totalOf(from), totalOf(to), DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M)));
     for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
     element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
-    element.style.setProperty("--own", `var(--${chosen(state)})`);
+    element.style.setProperty("--own", blended(colorOf(way[0]), colorOf(way.at(-1)), along));
     const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
     mark.hidden = guessed === null;
     mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(countAll(layers, SINGLE, 1))) / most}%`;
-    // Between two methods there is no network to count.
-    const ends = totalOf(now) === totalOf(from) || totalOf(now) === totalOf(to);
-    setText(number, ends ? digits(totalOf(now)) : `${digits(totalOf(from))} → ${digits(totalOf(to))}`);
+    setText(number, digits(totalOf(now)));
   };
   return { element, show };
 };

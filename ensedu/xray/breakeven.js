@@ -28,9 +28,9 @@ const makeMap = (on) => {
   const about = make("p", { class: "note" });
   const link = make("a");
   const box = make("div", { class: "map-box" }, canvas);
-  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} stores least`], [SHARING, `${METHODS[SHARING].label} stores least, the more so the stronger its color`]]
+  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} is smaller than a ${METHODS[SHARING].label}`], [SHARING, `${METHODS[SHARING].label} is smaller, the more so the stronger the color`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
-  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} stores less than a ${METHODS[DEEP].label}, too`));
+  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} is smaller than a ${METHODS[DEEP].label}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
     make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
   const scale = { width: [1, MOST.width], M: [1, MOST.members] };
@@ -42,6 +42,7 @@ const makeMap = (on) => {
   const membersAt = (y) => clamp(scale.M[1] ** (1 - (y - EDGE.top) / plain().h), ...scale.M);
 
   let ground = { key: "" };
+  let [dots, told] = [[], ""];
   let near = false; // a map that nobody sees is painted when all else rests
   const paint = (key, surfaces) => {
     const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
@@ -106,8 +107,14 @@ const makeMap = (on) => {
     };
     const [one, sharing, rank] = RIVALS.map((method) => totalOf(countAll(layers, method, state.M)));
     const least = [one, sharing, rank].indexOf(Math.min(one, sharing, rank));
+    dots = [];
     if (sized) dot(state.width ?? DATA.sizes[1], state.M, 8);
-    else for (const layer of layers.slice(0, 2000)) for (const matrix of layer.matrices) dot(likeSquare(matrix), state.M, 4);
+    else layers.slice(0, 2000).forEach((layer, at) => layer.matrices.forEach((matrix) => {
+      dot(likeSquare(matrix), state.M, 4);
+      dots.push({ x: xOf(clamp(likeSquare(matrix), ...scale.width)), y: yOf(state.M), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}` });
+    }));
+    told = sized ? "Press or drag in the map: the dot is your network."
+      : "Each dot is a layer of yours; point at it to read its name. A layer that is not square stands where a square one with the same trade-off would. A press sets the number of members.";
     const [saves, costs] = [METHODS[SHARING].label, METHODS[DEEP].label];
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : least === 0 ? `A ${costs} stores less here, ${digits(one)} against ${digits(sharing)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
@@ -120,7 +127,7 @@ const makeMap = (on) => {
       link.setAttribute("href", target);
       setText(link, `Sharing pays from width ${pays}.`);
     }
-    setText(about, sized ? "Press or drag in the map: the dot is your network." : "Each dot is a layer, placed where the square layer is whose vectors cost as much beside its matrix: at 2 · weights / (m + n).");
+    setText(about, told);
     canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
   };
 
@@ -135,7 +142,13 @@ const makeMap = (on) => {
     canvas.setPointerCapture(event.pointerId);
     set(event);
   });
-  canvas.addEventListener("pointermove", (event) => down && set(event));
+  canvas.addEventListener("pointermove", (event) => {
+    if (down) return set(event);
+    const { left, top } = canvas.getBoundingClientRect();
+    const at = dots.filter(({ x, y }) => Math.hypot(event.clientX - left - x, event.clientY - top - y) < 9);
+    return setText(about, at.map((one) => one.words).slice(0, 3).join("; ") || told);
+  });
+  canvas.addEventListener("pointerleave", () => setText(about, told));
   for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
   new ResizeObserver(() => {
     size = { width: box.clientWidth || 520, height: 320 };

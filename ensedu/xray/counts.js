@@ -96,12 +96,13 @@ const bytesOf = (layers, method, M) =>
     return addTo(sum, { keep, train: keep + 3 * layer.bytes * (totalOf(count) - count.frozen) });
   }, { keep: 0, train: 0 }));
 
-// Why sharing does not save in a layer, as an inequality; "" where it does.
+// Why sharing does not save in a layer; "" where it does, or where there is nobody to share with.
 const lossOf = (layer, method, M) => {
-  if (!isModulated(methodOf(layer, method)) || !layer.matrices.length) return "";
+  if (M === 1 || !isModulated(methodOf(layer, method)) || !layer.matrices.length) return "";
+  if (layer.matrices.every(({ m, n, size }) => size === Math.max(m, n))) return "never gains: its W is as small as r or s";
   const sum = (of) => layer.matrices.reduce((total, matrix) => total + of(matrix), 0);
   const [matrix, vectors] = [(M - 1) * sum(({ size }) => size), (spreads(method) ? 2 : 1) * M * sum(({ m, n }) => m + n)];
   if (matrix > vectors) return "";
   const twice = spreads(method) ? "2" : "";
-  return `${twice}M (m + n) = ${digits(vectors)} ${matrix === vectors ? "=" : ">"} ${digits(matrix)} = (M − 1) mn`;
+  return `too thin to gain: ${twice}M (m + n) = ${digits(vectors)} ${matrix === vectors ? "=" : ">"} ${digits(matrix)} = (M − 1) mn`;
 };

@@ -60,12 +60,12 @@ const makeGuess = (on) => {
   const show = (state, layers) => {
     element.hidden = !CURVES || !isWhole(state);
     if (element.hidden) return;
-    line.hidden = !isOpen(state) || state.guess !== null;
+    line.style.visibility = isOpen(state) && state.guess === null ? "" : "hidden"; // so that nothing below moves
     range.max = Math.max(2, state.M);
     const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
     setText(words, isOpen(state) && state.guess === null ? `If ${plural(state.M, "member")} share one W, how many networks do they cost?`
-      : state.guess === null ? "" : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider below.`
-      : `Your guess was ${times(state.guess)}. A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
+      : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
+      : `${state.guess === null ? "" : `Your guess was ${times(state.guess)}. `}A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
   };
   return { element, show };
 };

@@ -5,20 +5,21 @@ const sentenceOf = (method, M) => {
   if (isModulated(method) && spreads(method)) return `One W for all ${members}; each has r and s, with a mean and a standard deviation.`;
   if (isModulated(method)) return `One W for all ${members}, and two thin vectors, r and s, for each.`;
   if (isApart(method)) return `Each of ${members} stores every number of its own.`;
-  if (spreads(method)) return `One network, with a mean and a standard deviation a weight; ${plural(M, "sample")} predict.`;
+  if (spreads(method)) return `One network, with a mean and a standard deviation for each weight; ${plural(M, "sample")} predict.`;
   if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, each without other units.`;
   return "One network: every number is stored once.";
 };
 
+const BNN = "A BNN is a Bayesian neural network: its weights are random.";
 // What the letters of a formula are.
 const lettersOf = (method) => {
   const matrix = "A layer has m inputs and n outputs: its matrix W has a row for each input and a column for each output.";
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
-    const drawn = spreads(method) ? " Each prediction draws r and s anew, from the means and standard deviations that are stored." : "";
+    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from the means and standard deviations that are stored. ${BNN}` : "";
     return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
   }
-  if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number.`;
+  if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.`;
   return METHODS[method].stochastic ? `${matrix} Each prediction leaves out other units, which are not stored.` : matrix;
 };
 
@@ -31,7 +32,7 @@ const makeFormula = (on) => {
   const element = make("section", { class: "panel formulas", "aria-label": "Formula" }, line, sums);
   let drawn = "";
   const show = (state, layers, layer) => {
-    const method = chosen(state);
+    const method = layer ? methodOf(layer, chosen(state)) : chosen(state);
     const terms = METHODS[method].sums;
     const roles = Object.keys(terms);
     const key = `${method} ${Boolean(layer)}`;
@@ -52,7 +53,8 @@ const makeFormula = (on) => {
     const letters = matrix ? [`m = ${digits(matrix.m)}`, `n = ${digits(matrix.n)}`, kernelOf(matrix)] : [];
     const counted = Object.values(METHODS[method].sums).some((term) => term.includes("M"));
     const kernels = !layer && layers.some(({ matrices }) => matrices.some(kernelOf));
-    const said = [...letters, counted ? `M = ${state.M}` : "", layer ? "" : "all layers", kernels ? "mn once for each place of a kernel" : ""];
+    const beside = layers.some(({ shared, biases }) => shared + biases) ? "normalization and the like" : "";
+    const said = [...letters, counted ? `M = ${state.M}` : "", layer ? "" : "all layers", beside && `${layer ? "" : "and "}${beside}`, kernels ? "mn once for each place of a kernel" : ""];
     setText(sums, `${said.filter(Boolean).join(", ")}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${digits(totalOf(count))} parameters`);
   };
   return { element, show };

@@ -113,7 +113,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   const once = sheet * (stacked ? 2 : 1) + content.under;
   // Both zones have room for their words, and the members begin where the words of theirs do.
   const right = narrow
-    ? { x: 0, y: 2 * frame.head + once, w: frame.width }
+    ? { x: content.under / 2, y: 2 * frame.head + once, w: frame.width - content.under }
     : { x: Math.max(left.w + 2.5 * GAP, frame.words), y: frame.head, w: 0 };
   if (!narrow) right.w = frame.width - right.x;
   const most = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
@@ -126,7 +126,8 @@ const roomsOf = (content, method, M, unit, frame) => {
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - GAP : 0),
     home: { x: left.x, y: left.y + above },
-    slotOf: (i) => ({ x: right.x + (i % across) * slot.w, y: right.y + frame.above + Math.floor(i / across) * slot.h }),
+    // On whole pixels, so that equal members look equal.
+    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * slot.w), y: Math.round(right.y + frame.above + Math.floor(i / across) * slot.h) }),
   };
 };
 

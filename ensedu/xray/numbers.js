@@ -84,19 +84,18 @@ const tell = (arrays, key, members) => {
   return members ? `${is}: stored once, and a part of every member’s matrix. Change it, and all members move.` : `${is}: stored once, for the one network.`;
 };
 
-// Small tasks; each says itself whether it is done.
+// Small tasks; each says itself whether a method has it, and whether it is done.
 const close = (one, other) => Math.abs(one - other) < 1e-9;
 const TASKS = [
   {
     words: "Change one number so that every member moves.",
-    check: ({ apart, modulated }, edits) =>
-      apart ? ["", "Nothing does that here: no number is stored for more than one member. Share W first."]
-        : modulated && Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""],
+    fits: ({ modulated }) => modulated,
+    check: (_, edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
   },
   {
     words: "Change r₁ and s₁, both, so that W₁ stays what it was.",
-    check: ({ modulated }, edits, same) => {
-      if (!modulated) return ["", "Choose BatchEnsemble first: it has r and s."];
+    fits: ({ modulated, spread }) => modulated && !spread,
+    check: (_, edits, same) => {
       const touched = ["r:1,", "s:1,"].map((start) => Object.keys(edits).some((key) => key.startsWith(start)));
       if (!touched[0] || !touched[1]) return ["", "Not yet: r₁ and s₁ must both change."];
       return same(0) ? ["done", "Done. What r gains and s loses cancels: many r and s make the same matrix."] : ["", "Not yet: W₁ has changed. Bring it back with the other vector; every entry counts."];
@@ -104,8 +103,8 @@ const TASKS = [
   },
   {
     words: "Make members 1 and 2 the same matrix.",
-    check: ({ modulated, made, spread }, edits, same, places, M) => {
-      if (!modulated || spread || M < 2) return ["", "Choose BatchEnsemble and two members or more first."];
+    fits: ({ modulated, spread }, M) => modulated && !spread && M > 1,
+    check: ({ made }, _, __, places) => {
       const far = places.filter(([a, b]) => !close(made(0, a, b), made(1, a, b))).length;
       return far ? ["", `Not yet: W₁ and W₂ differ in ${far} of ${places.length} entries.`] : ["done", "Done. So few numbers, r and s, tell two members apart."];
     },
@@ -120,7 +119,7 @@ const perPage = (state, { matrix, apart, modulated, spread }) => {
   const wide = Math.min(windowOf(state), Math.round(matrix.size / matrix.m)) * cell + 40;
   const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
   const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
-  return clamp(Math.floor((room - (room - once < 2 * block ? 0 : once)) / block), 1, 4);
+  return clamp(Math.floor((room - (room - once < block ? 0 : once)) / block), 1, 4);
 };
 const beginOf = ({ member }, each) => Math.floor(member / each) * each;
 
@@ -135,17 +134,18 @@ const makeNumbers = (on) => {
     return { key, range, output, element: make("label", { class: "slider sized" }, make("span", {}, `First ${key}`), range, output) };
   });
   const others = make("span", { class: "others" });
-  const tools = make("div", { class: "tools" }, ...window_.map(({ element }) => element), others);
+  const origin = make("span", { class: "note" });
+  const tools = make("div", { class: "tools" }, origin, ...window_.map(({ element }) => element), others);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, words, tools, task);
   let cells = new Map();
-  let [shape, touched, arrays, current] = ["", null, null, null];
+  let [shape, touched, arrays, before, current] = ["", null, null, null, null];
   let [asked, drag] = [0, null];
   const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" }, "Another task");
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
   next.addEventListener("click", () => {
-    asked = (asked + 1) % TASKS.length;
-    on.change({});
+    asked += 1;
+    ask();
   });
   undo.addEventListener("click", () => on.change({ edits: "" }));
   task.append(taskWords, next, undo);
@@ -154,6 +154,7 @@ const makeNumbers = (on) => {
   const edit = (key, value) => {
     const bounded = clamp(Math.round(value * 100) / 100, key.startsWith("σ") ? 0.01 : -LIMIT, LIMIT);
     on.change({ edits: written({ ...editsOf(current), [editing(key)]: bounded }) });
+    cells.get(key).value = plainNumber(bounded);
   };
   const touch = (key) => {
     touched = key;
@@ -194,7 +195,6 @@ const makeNumbers = (on) => {
       if (!step) return;
       event.preventDefault();
       edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
-      cell.value = plainNumber(value());
     });
     cell.addEventListener("pointerdown", (event) => {
       if (!event.button) drag = { key, x: event.clientX, from: value(), steps: 0, id: event.pointerId, cell };
@@ -206,7 +206,6 @@ const makeNumbers = (on) => {
       cell.setPointerCapture(event.pointerId);
       drag.steps = steps;
       edit(key, drag.from + steps * STEP);
-      cell.value = plainNumber(value());
       cell.setSelectionRange?.(0, 0);
     });
     for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
@@ -276,6 +275,8 @@ const makeNumbers = (on) => {
       }
       others.append(` ${members ? "members" : "samples"} ${begin + 1} to ${end} of ${count}`);
     }
+    const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
+    setText(origin, DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s.");
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     const ends = [matrix.m, wide];
     window_.forEach(({ element: label, range, key }, k) => {
@@ -309,12 +310,20 @@ const makeNumbers = (on) => {
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }
     window_.forEach(({ output, key }, k) => setText(output, `${state[key] + 1} of ${digits([matrix.m, Math.round(matrix.size / matrix.m)][k])}`));
-    const before = arraysOf({ ...state, edits: "" }, layer);
-    const places = [...cells.keys()].filter((key) => key.startsWith("made 0 ")).map((key) => partsOf(key).slice(2));
-    const [done, said] = TASKS[asked].check(arrays, editsOf(state), (i) => places.every(([a, b]) => close(arrays.made(i, a, b), before.made(i, a, b))), places, state.M);
-    setText(taskWords, `${done ? "✓ " : ""}Task: ${TASKS[asked].words} ${said}`);
-    task.classList.toggle("done", Boolean(done));
+    before = arraysOf({ ...state, edits: "" }, layer);
+    ask();
     light();
+  };
+  const ask = () => {
+    const offered = TASKS.filter(({ fits }) => fits(arrays, current.M));
+    next.hidden = offered.length < 2;
+    task.classList.remove("done");
+    if (!offered.length) return setText(taskWords, "");
+    const { words, check } = offered[asked % offered.length];
+    const places = [...cells.keys()].filter((key) => key.startsWith("made 0 ")).map((key) => partsOf(key).slice(2));
+    const [done, said] = check(arrays, editsOf(current), (i) => places.every(([a, b]) => close(arrays.made(i, a, b), before.made(i, a, b))), places);
+    setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
+    return task.classList.toggle("done", Boolean(done));
   };
   // It grows out of where its matrix stands in the picture.
   const grow = (box) => {

@@ -173,7 +173,7 @@ class XRay:
             "names": _front_coded([layer.name for layer in self.layers]),
             "shapes": [json.loads(kind) for kind in kinds],
             "rows": rows,
-            "refused": self.refused,
+            "refused": {method: _plainly(why) for method, why in self.refused.items()},
             **{key: value for key, value in self._more.items() if value},
         }
 
@@ -198,6 +198,12 @@ def _look(*, dark: bool) -> dict[str, Any]:
     return {name.lower(): shown(getattr(colors, name)) for name in named} | {
         "methods": {key: shown(color) for key, color in colors.PALETTE.items()}
     }
+
+
+def _plainly(why: str) -> str:
+    """Return what an error says of the model, as a sentence without what was given."""
+    said = re.split(r", got |[:;] ", why)[0]
+    return f"{re.sub('^model ', 'Your model ', said)}."
 
 
 def _part(name: str) -> str:

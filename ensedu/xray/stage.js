@@ -1,4 +1,4 @@
-// The picture: a canvas between the words of its two zones, and the slider that shares the weights.
+// The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const WAY = 520; // milliseconds of a motion
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -22,9 +22,9 @@ const makeStage = (on) => {
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge();
-  const field = make("div", { class: "field" }, ...zones, gauge.element, canvas, more);
+  const field = make("div", { class: "field" }, ...zones, canvas, more);
   const under = make("div", { class: "under" }, words, scale);
-  const element = make("section", { class: "stage", "aria-label": "The picture" }, field, under, slider);
+  const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, field, under);
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
@@ -35,12 +35,12 @@ const makeStage = (on) => {
   const contents = new WeakMap();
 
   const measure = () => {
-    const width = field.clientWidth || 300;
+    const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
     const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
-    frame = { width, head, above: (narrow && !CURVES ? 4 : 22) + curves, height: (narrow ? 530 : clamp(0.3 * width, 360, 450)) + curves, words };
+    frame = { width, head, above: 22 + curves, height: (narrow ? 530 : clamp(0.3 * width, 360, 450)) + curves, words };
     composed.clear();
     return frame;
   };
@@ -107,7 +107,9 @@ const makeStage = (on) => {
     drawn = boxes;
     const inNumbers = state.view === "numbers";
     const refused = DATA.refused[chosen(state)];
-    for (const part of [canvas, ...zones, under, gauge.element]) part.hidden = inNumbers;
+    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers;
+    gauge.element.hidden = Boolean(refused);
+    gauge.show(state, on.scope(layers));
     if (inNumbers) {
       more.hidden = true;
       markStop(state);
@@ -127,20 +129,18 @@ const makeStage = (on) => {
       return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
     };
     if (refused) boxes = drawn = [];
-    gauge.element.hidden = Boolean(refused);
     drawBoxes(context, boxes, { owns: colorsNow(state), lit, width: frame.width, height: high, textureOf, shake: shakes(state, now) });
     if (!motion && CURVES && !refused) placeCurves(context, layout, state);
     if (!motion && !refused) write(context, boxes, layout, state, frame);
     if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
     placeWords(state, layers, layout);
-    gauge.show(state, on.scope(layers));
     if (!motion && now >= shaken) return false;
     return !still.matches || Boolean(motion);
   };
 
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
-    if (frame.above > 10) numberMembers(context, layout, state, frame);
+    numberMembers(context, layout, state, frame);
     if (Number.isInteger(state.share)) nameParts(context, boxes, state);
   };
   const numberMembers = (context, layout, { M, method, share }, frame) => {
@@ -181,11 +181,15 @@ const makeStage = (on) => {
       if (Z) inside(Z, "σ", "ink");
       nameLayers(context, boxes);
     }
-    const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer && Math.max(box.h, box.w) > 30));
+    const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer));
+    // In a layer r has its name before it and s above its end; of several, upon a large matrix.
+    const apart = !isWhole(state);
+    context.textAlign = apart ? "end" : "start";
+    if (!r || !s || !(apart || Math.min(ghost.w, ghost.h) > 120)) return;
+    const [before, above] = ["R", "S"].map((letter, k) => (apart && of(letter, (box) => box.member === 0)) || [r, s][k]);
+    write("r", apart ? before.x - 4 : r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
+    write("s", apart ? s.x + Math.max(Math.min(s.w, ghost.w), ghost.w > 70 ? 84 : 20) : s.x + s.w / 2 - 4, apart ? above.y - 4 : s.y + s.h + 17, 19, "ink");
     context.textAlign = "start";
-    if (!ghost || ghost.w < 120) return;
-    if (r && r.h > r.w) write("r", r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
-    if (s && s.w > s.h) write("s", s.x + s.w / 2 - 4, s.y + s.h + 17, 19, "ink");
   };
   // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
   const nameLayers = (context, boxes) => {
@@ -205,9 +209,11 @@ const makeStage = (on) => {
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.textAlign = "center";
-    context.fillText(`n = ${digits(matrix.n)}`, first.x + first.w / 2, first.y + first.h + 20 + layout.portrait.thick);
+    const words = `n = ${digits(matrix.n)}${matrix.kernel.length ? `, each ${matrix.kernel.join(" × ")}` : ""}`;
+    context.fillText(words, Math.max(first.x + first.w / 2, context.measureText(words).width / 2), first.y + first.h + 20 + layout.portrait.thick);
     context.save();
-    context.translate(first.x + first.w + 14, first.y + first.h / 2);
+    const last = drawn.find((box) => box.id[0] === "Z" && box.y === first.y) ?? first;
+    context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
     context.fillText(`m = ${digits(matrix.m)}`, 0, 0);
     context.restore();
@@ -241,7 +247,7 @@ const makeStage = (on) => {
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     zones.forEach((zone, k) => {
       const { x, y } = k ? layout.zones.right : layout.zones.left;
-      zone.style.transform = `translate(${Math.min(x, frame.width - 120)}px, ${y - frame.head}px)`;
+      zone.style.transform = `translate(${Math.min(x, frame.width - zone.offsetWidth)}px, ${y - frame.head}px)`;
     });
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
     const unit = layout.portrait.w ? on.unit() : 1;

@@ -1,6 +1,6 @@
 // The layers as a tree that opens and closes; what is closed is not built.
 const SPLIT = 60; // longer lists are cut into parts of so many
-const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name || "the layer");
+const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name.replace(/^\d+$/, "layer “$&”") || "the layer");
 const shapeWords = ({ matrices, shared, biases }) => {
   const words = matrices.map(({ m, n, kernel, size }) => {
     const side = kernel.length ? `, ${kernel.join("×")}` : "";
@@ -52,7 +52,7 @@ const makeTree = (on) => {
     return head;
   };
   const leaf = ({ layer, at }) => {
-    const title = DATA.sizes ? titleOf(layer, at) : `${layer.name || "the model"} ${layer.kind}`;
+    const title = `${titleOf(layer, at)}${DATA.sizes ? "" : ` ${layer.kind}`}`;
     const pressed = layer.matrices.length ? {} : { disabled: "" };
     const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(title, shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));
@@ -107,11 +107,11 @@ const makeTree = (on) => {
       view.cells.forEach((cell, k) => setText(cell, words[k]));
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
       const thin = own.filter((layer) => why.has(layer)).length;
-      setText(view.lost, !thin ? "" : view.own ? `▲ too thin to gain: ${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
+      setText(view.lost, !thin ? "" : view.own ? `▲ ${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
     }
     const [refused, losing] = [DATA.refused[method], why.size];
     const one = losing === 1;
-    const sharing = DATA.refused[shares ? method : SHARING] || state.M === 1 ? ""
+    const sharing = DATA.refused[shares ? method : SHARING] ? "" : state.M === 1 ? "One member has nobody to share with."
       : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that the two vectors of each member, r and s, cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));

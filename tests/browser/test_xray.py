@@ -66,7 +66,7 @@ def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
         for method, count in picture.counts.items():
             if name != "curves":  # where they are to be guessed
                 assert bar(page, method, "total") == f"{count.total:,}"
-        for method, why in picture.refused.items():
+        for method, why in picture.data()["refused"].items():
             assert why in page.locator(f'button.bar[data-method="{method}"]').get_attribute("title")
         for address in (
             "#share=1&members=64",
@@ -188,7 +188,7 @@ def test_the_way_is_saved_as_a_picture_that_moves(opened):
     picture = xray("1-50-50-1", curves=CURVES)
     with opened(picture) as page:
         with page.expect_download() as saved:
-            page.get_by_role("button", name="Save as a loop").click()
+            page.get_by_role("button", name="Save as a moving picture").click()
         assert saved.value.suggested_filename == "1-50-50-1.svg"
         text = Path(saved.value.path()).read_text(encoding="utf-8")
         assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
@@ -227,7 +227,9 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         r = page.get_by_label("r₁[2]", exact=True)
         r.focus()
         assert page.locator(".moves").count() == 10  # one row of W₁, and all of y₁
+        shown = float(r.input_value().replace("−", "-"))
         r.press("ArrowUp")
+        assert float(r.input_value().replace("−", "-")) == shown + 0.5
         now = made(1), made(2)
         assert now[1] == before[1]
         assert [a == b for a, b in zip(now[0], before[0], strict=True)] == [True] * 5 + [
@@ -268,7 +270,7 @@ def test_a_guess_comes_before_the_answer(opened):
 def test_where_sharing_does_not_pay(opened):
     with opened(xray("1-50-50-1"), "#share=1") as page:
         marks = [one.inner_text() for one in page.locator(".lost").all()]
-        assert marks[0] == marks[2] == "▲ too thin to gain: M (m + n) = 204 > 150 = (M − 1) mn"
+        assert marks[0] == marks[2] == "▲ never gains: its W is as small as r or s"
         assert marks[1] == ""
         box = page.locator(".map").bounding_box()
         page.locator(".map").click(position={"x": 48, "y": box["height"] / 2})
