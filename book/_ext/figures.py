@@ -8,6 +8,7 @@ and a name that other pages can refer to. A link such as
 
 import json
 import os
+import posixpath
 import re
 import shutil
 from html import unescape
@@ -101,8 +102,8 @@ def is_figure(node):
     return node.astext().startswith(FIGURES)
 
 
-def check_links(app, doctree, docname):
-    """Mend links that set sliders; warn of those to what no slider has."""
+def settable(doctree):
+    """Return by name what sliders of a page can be, and how its apps change."""
     known, apps = {}, {}
     for html in filter(is_figure, doctree.findall(nodes.raw)):
         root = BeautifulSoup(html.astext(), "html.parser").div
@@ -114,12 +115,33 @@ def check_links(app, doctree, docname):
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]
             known[name] = dict(zip(names, values, strict=True))
+    return known, apps
+
+
+def check_links(app, doctree, docname):
+    """Mend links that set sliders; warn of those to what no slider has.
+
+    Before the name of a figure may stand the page that has it, as this one
+    calls it: `set:counting/comparison/NAME?width=500`.
+    """
+    pages = {docname: settable(doctree)}
     for link in doctree.findall(nodes.reference):
         if LINK not in link["classes"]:
             continue
         # The parser has escaped it, and the writer will do so once more.
         link["refuri"] = unescape(link["refuri"])
-        name, _, setting = link["refuri"].lstrip("#").partition(":")
+        place, _, setting = link["refuri"].lstrip("#").partition(":")
+        folder, _, name = place.rpartition("/")
+        page = docname
+        if folder:
+            page = posixpath.join(posixpath.dirname(docname), folder)
+        if page not in pages and page in app.env.found_docs:
+            pages[page] = settable(app.env.get_doctree(page))
+        if folder and page in pages:  # a link like others, with a setting
+            link["classes"].remove(LINK)
+            address = app.builder.get_relative_uri(docname, page)
+            link["refuri"] = f"{address}#{name}:{setting}"
+        known, apps = pages.get(page, ({}, {}))
         pairs = parse_qsl(setting) or [("", "")]
         if name in apps:
             right = takes(*apps[name], dict(pairs))
@@ -128,19 +150,21 @@ def check_links(app, doctree, docname):
             right = all(value in values.get(key, ()) for key, value in pairs)
         if not right:
             LOG.warning(
-                "link to %s: no such slider or value on this page",
+                "link to %s: no such slider or value on %s",
                 link["refuri"],
+                page,
                 location=docname,
             )
 
 
 def takes(change, state, settings):
     """Whether an app's options can be set so, each value as text."""
+    given = {}
     try:
-        given = {
-            key: json.loads(value) if value[:1].isdigit() else value
-            for key, value in settings.items()
-        }
+        for key, value in settings.items():
+            *outer, inner = key.split(".")  # other.method: of a second network
+            options = given.setdefault(outer[0], {}) if outer else given
+            options[inner] = json.loads(value) if value[:1].isdigit() else value
         change(state, given)
     except (TypeError, ValueError):
         return False

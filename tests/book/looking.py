@@ -161,14 +161,6 @@ def meshes(axes):
     return [one for one in axes.collections if isinstance(one, QuadMesh)]
 
 
-def place_of(artist):
-    """Left, top, right and bottom of a heat map or a rectangle, in inches."""
-    if isinstance(artist, QuadMesh):
-        grid = artist.get_coordinates()
-        return (*grid[0, 0].round(6), *grid[-1, -1].round(6))
-    return tuple(artist.get_bbox().extents.round(6))
-
-
 def contrast(one, other):
     """The contrast of two colors, by the rule for pages."""
     low, high = sorted(linear(color) @ [0.2126, 0.7152, 0.0722] for color in (one, other))

@@ -32,7 +32,9 @@ CONTESTANTS = {
     "rank1": "rank1", "mean_field": "mean_field",
 }  # fmt: skip
 #: Numbers that a link may set, and their ends; layers and members are counted from 1.
-ENDS = {"members": (1, 64), "width": (1, 2000), "depth": (1, 12), "share": (0, 3)}
+ENDS = {
+    "members": (1, 64), "member": (1, 64), "width": (1, 2000), "depth": (1, 12), "share": (0, 3),
+}  # fmt: skip
 
 
 def xray_figure(
