@@ -48,21 +48,14 @@ HIGH, LOW = (2.9, 1.9), (2.0, 1.6)
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The curves of one method over N inputs.
+    """The curves of one method over N inputs."""
 
-    Attributes
-    ----------
-    method
-        A key of `ensedu.methods.METHODS`, for its color and marker.
-    mean, std
-        (N,): the mean of the prediction, and its standard deviation, drawn as a band.
-    members
-        (M, N): the curves of members, or of some draws. One alone is not drawn.
-    """
-
+    #: A key of `ensedu.methods.METHODS`, for its color and marker.
     method: str
+    #: (N,): the mean of the prediction, and its standard deviation, drawn as a band.
     mean: Float[Array, " N"]
     std: Float[Array, " N"]
+    #: (M, N): the curves of members, or of some draws. One alone is not drawn.
     members: Float[Array, "M N"] | None = None
 
     @property

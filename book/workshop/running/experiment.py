@@ -21,44 +21,33 @@ from workshop.running.json_files import as_json
 class Experiment:
     """A table, and the function that computes a row of it.
 
-    Attributes
-    ----------
-    name
-        Lower-case letters, digits, ``_`` and hyphens, in a folder or none; the table is
-        ``NAME.json``.
-    about
-        What the rows hold, with units, for who opens the file.
-    budget
-        What was spent alike on each row, and on choosing its settings: ``"12 epochs of Adam, no
-        tuning"``.
-    cases
-        What identifies each row, in the order of the table: dicts that JSON can hold, such as
-        ``{"method": "rank1", "data_seed": 0}``. No two are equal.
-    run
-        ``run(**case, **settings)`` returns the results of a row, a dict that JSON can hold. A
-        function of a module, and of nothing but its arguments: all that is random in it is seeded
-        from them.
-    settings
-        Arguments that all rows share.
-    summarize
-        Takes the rows, each the case and its results, and returns what stands above them as
-        ``"summary"``; by default nothing does.
-    digits
-        Significant digits to which results, and the summary, are rounded.
-
     Raises
     ------
     TypeError, ValueError
         For anything else, and for a case or a setting that is no argument of `run`.
     """
 
+    #: Lower-case letters, digits, ``_`` and hyphens, in a folder or none; the table is
+    #: ``NAME.json``.
     name: str
+    #: What the rows hold, with units, for who opens the file.
     about: str
+    #: What was spent alike on each row, and on choosing its settings: ``"12 epochs of Adam, no
+    #: tuning"``.
     budget: str
+    #: What identifies each row, in the order of the table: dicts that JSON can hold, such as
+    #: ``{"method": "rank1", "data_seed": 0}``. No two are equal.
     cases: Sequence[dict[str, Any]]
+    #: ``run(**case, **settings)`` returns the results of a row, a dict that JSON can hold. A
+    #: function of a module, and of nothing but its arguments: all that is random in it is seeded
+    #: from them.
     run: Callable[..., dict[str, Any]]
+    #: Arguments that all rows share.
     settings: dict[str, Any] = field(default_factory=dict)
+    #: Takes the rows, each the case and its results, and returns what stands above them as
+    #: ``"summary"``; by default nothing does.
     summarize: Callable[[list[dict[str, Any]]], Any] | None = None
+    #: Significant digits to which results, and the summary, are rounded.
     digits: int = 4
 
     def __post_init__(self) -> None:

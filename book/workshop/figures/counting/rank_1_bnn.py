@@ -1,6 +1,7 @@
 """What *What is inside a rank-1 BNN?* draws and says: random matrices."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -25,23 +26,20 @@ DISTRIBUTION = (
 )
 
 
+@dataclass(eq=False)
 class Distribution:
-    """A random matrix, and samples of it.
+    """A random matrix, and samples of it."""
 
-    Parameters
-    ----------
-    mean, std
-        (m, n) each, the same for both.
-    draws
-        (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
-    """
+    #: (m, n) each, the same for both.
+    mean: Float[Array, "m n"]
+    std: Float[Array, "m n"]
+    #: (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
+    draws: Mapping[str, Float[Array, "S m n"]]
 
-    def __init__(
-        self, mean: Float[Array, "m n"], std: Float[Array, "m n"],
-        draws: Mapping[str, Float[Array, "S m n"]],
-    ) -> None:  # fmt: skip
-        self.mean, self.std, self.draws = mean, std, draws
-        self.choices = {"method": [name.replace("1", "-1").replace("_", "-") for name in draws]}
+    def __post_init__(self) -> None:
+        self.choices = {
+            "method": [name.replace("1", "-1").replace("_", "-") for name in self.draws]
+        }
 
     def draw(self, method: str) -> Figure:
         """Draw mean, standard deviation, samples, and how far each weight moved."""
@@ -51,7 +49,6 @@ class Distribution:
         )
 
     def say(self, method: str) -> str:
-        """Say what moves together."""
         return {
             "rank-1": "Rank-1: the weights of a row share one random number, and so do those of a "
             "column. They move together.",

@@ -45,18 +45,15 @@ def method_of(name: str) -> str:
     return OTHERS.get(name, "batch_ensemble")
 
 
+@dataclass(eq=False)
 class Alike:
-    """How often members disagree, in parts of what independent errors would give.
+    """How often members disagree, in parts of what independent errors would give."""
 
-    Parameters
-    ----------
-    ratios
-        By data set, and by what members start from.
-    """
+    #: By data set, and by what members start from.
+    ratios: Mapping[str, Mapping[str, float]]
 
-    def __init__(self, ratios: Mapping[str, Mapping[str, float]]) -> None:
-        self.ratios = ratios
-        self.choices = {"images": [*ratios]}
+    def __post_init__(self) -> None:
+        self.choices = {"images": [*self.ratios]}
 
     def draw(self, images: str) -> Figure:
         """Draw a bar a row, from one network at 0 on."""
@@ -83,7 +80,6 @@ class Alike:
         return figure
 
     def say(self, images: str) -> str:
-        """Compare random signs with a deep ensemble."""
         signs, deep = (self.ratios[images][name] for name in ("random signs", "deep ensemble"))
         return (
             f"On {images}, members from random signs reach {signs:.2f} of independent errors' "
@@ -93,33 +89,22 @@ class Alike:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training ends with.
+    """What training ends with."""
 
-    Attributes
-    ----------
-    disagreement
-        The part of test images that two members class differently.
-    nll
-        That of the ensemble.
-    """
-
+    #: The part of test images that two members class differently.
     disagreement: float
+    #: That of the ensemble.
     nll: float
 
 
+@dataclass(eq=False)
 class Diversity:
-    """The NLL over the disagreement, trained on the average of losses, and on the ensemble's own.
+    """The NLL over the disagreement, trained on the average of losses, or on the ensemble's own."""
 
-    Parameters
-    ----------
-    ends
-        By what members start from, one or both.
-    single
-        The NLL of one network.
-    """
-
-    def __init__(self, ends: Mapping[str, Sequence[Trained]], single: float) -> None:
-        self.ends, self.single = ends, single
+    #: By what members start from, one or both.
+    ends: Mapping[str, Sequence[Trained]]
+    #: The NLL of one network.
+    single: float
 
     def draw(self) -> Figure:
         """Draw a dot or an arrow a name."""
@@ -144,7 +129,6 @@ class Diversity:
         return figure
 
     def say(self) -> str:
-        """Say where the longest arrow leads."""
         first, last = self.ends["random signs"]
         return (
             f"From random signs, on its own loss: disagreement {100 * last.disagreement:.1f}% "

@@ -1,6 +1,7 @@
 """What *Images out* draws and says: a doubled photograph, and where its networks doubt it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -29,17 +30,14 @@ SPACE = 0.06  # inches at either side of a panel
 SCALE = 0.3  # inches below a panel, for the scale of its colors
 
 
+@dataclass(eq=False)
 class Crops:
-    """A part of a photograph, as it was given, made, doubted and wrong.
+    """A part of a photograph, as it was given, made, doubted and wrong."""
 
-    Parameters
-    ----------
-    crops
-        By photograph and method.
-    """
+    #: By photograph and method.
+    crops: Mapping[tuple[str, str], Crop]
 
-    def __init__(self, crops: Mapping[tuple[str, str], Crop]) -> None:
-        self.crops = crops
+    def __post_init__(self) -> None:
         self.keys = {name: key for key, name in METHODS.items()}
         self.choices = {"photograph": list(TEST), "method": list(self.keys)}
 
@@ -62,7 +60,6 @@ class Crops:
         return figure
 
     def say(self, photograph: str, method: str) -> str:
-        """Say how much of the error the most doubted pixels hold."""
         share = self.crops[photograph, self.keys[method]].found
         return (
             f"{photograph.capitalize()}, {method}: the tenth of these pixels with the largest σ "

@@ -1,6 +1,7 @@
 """What *The next task* draws and says: what learning task after task gains, and what it forgets."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -26,18 +27,15 @@ LIFE = (
 Intervals = Mapping[str, tuple[float, float, float]]
 
 
+@dataclass(eq=False)
 class Memory:
-    """What is left of the first task after each of T tasks.
+    """What is left of the first task after each of T tasks."""
 
-    Parameters
-    ----------
-    kept
-        By method, the accuracy on the first task, (T,).
-    """
+    #: By method, the accuracy on the first task, (T,).
+    kept: Mapping[str, Float[Array, " T"]]
 
-    def __init__(self, kept: Mapping[str, Float[Array, " T"]]) -> None:
-        self.kept = kept
-        tasks = max(map(len, kept.values()))
+    def __post_init__(self) -> None:
+        tasks = max(map(len, self.kept.values()))
         self.choices = {"tasks_learned": [*range(1, tasks + 1)]}
 
     def draw(self, tasks_learned: int) -> Figure:
@@ -64,7 +62,6 @@ class Memory:
         return figure
 
     def say(self, tasks_learned: int) -> str:
-        """Say what both still get right."""
         member, one = (self.kept[name][tasks_learned - 1] for name in ("batch_ensemble", "single"))
         after = "After the first task" if tasks_learned == 1 else f"After {tasks_learned} tasks"
         return (
@@ -73,27 +70,18 @@ class Memory:
         )
 
 
+@dataclass(eq=False)
 class Life:
-    """Differences in accuracy from heads alone.
+    """Differences in accuracy from heads alone."""
 
-    Parameters
-    ----------
-    differences
-        By tasks, and by what learns them, (low, mean, high).
-    clear
-        By tasks, whose difference has a word.
-    heads
-        By tasks, the accuracy of heads alone.
-    methods
-        By what learns them, the method whose color it has.
-    """
-
-    def __init__(
-        self, differences: Mapping[str, Intervals], clear: Mapping[str, Collection[str]],
-        heads: Mapping[str, float], methods: Mapping[str, str],
-    ) -> None:  # fmt: skip
-        self.differences, self.clear = differences, clear
-        self.heads, self.methods = heads, methods
+    #: By tasks, and by what learns them, (low, mean, high).
+    differences: Mapping[str, Intervals]
+    #: By tasks, whose difference has a word.
+    clear: Mapping[str, Collection[str]]
+    #: By tasks, the accuracy of heads alone.
+    heads: Mapping[str, float]
+    #: By what learns them, the method whose color it has.
+    methods: Mapping[str, str]
 
     def draw(self) -> Figure:
         """Draw a panel for some tasks."""
@@ -103,7 +91,6 @@ class Life:
         )
 
     def say(self) -> str:
-        """Say what the first one gains on the first tasks."""
         title, rows = next(iter(self.differences.items()))
         name, (_, mean, _) = next(iter(rows.items()))
         word = "clear" if name in self.clear[title] else "unclear"
