@@ -343,6 +343,18 @@ def name_curves(figure: Figure, axes: Axes) -> None:
     name_ends(figure, axes, ends)
 
 
+def label_ticks(axes: Axes, values: Sequence[Number] | np.ndarray) -> None:
+    """Set ticks of x, and label those that have room beside the one before."""
+    width = axes.get_position().width * look().width
+    words, end = [], -1.0
+    for value in values:
+        text, middle = text_layout.number_in_words(value), _inches_on(axes.xaxis, value, 0, width)
+        half = inches(text) / 2
+        words.append(text if middle - half >= end + 0.1 else "")
+        end = middle + half if words[-1] else end
+    axes.set_xticks(values, words)
+
+
 def key_room() -> float:
     """Return the inches of a key above: of one line, or of two on a phone."""
     return 0.5 if look().narrow else 0.25
