@@ -28,9 +28,11 @@ from ensedu.priors import Normal
 from ensedu.torch import convert, fit, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
+from workshop.drawings import LETTERS, jittered, seen
 from workshop.experiments import mc_dropout as dropout
-from workshop.page.digit.drawings import LETTERS, jittered, seen
-from workshop.page.digit.stored_networks import (
+from workshop.running.experiment import Experiment
+from workshop.running.machine import one_thread
+from workshop.stored_networks import (
     MEMBERS,
     SIZES,
     SURE,
@@ -38,8 +40,6 @@ from workshop.page.digit.stored_networks import (
     packed,
     probabilities,
 )
-from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 #: Drawn letters.
 NUMBER = 360

@@ -8,8 +8,6 @@ from typing import Any
 
 from ensedu.common import checks
 
-__all__ = ["Choice", "Field", "RealNumber", "WholeNumber"]
-
 
 @dataclass(frozen=True)
 class Choice:

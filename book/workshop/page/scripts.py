@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HERE", "Bundle"]
-
 HERE = Path(__file__).parent
 IMPORT = re.compile(r"^import [^;]+;\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)

@@ -31,8 +31,8 @@ from numpy.random import Generator
 from ensedu.common.checks import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
 from ensedu.data import digits, letters, mnist5000, noisy, rotated
+from workshop.drawings import LETTERS, jittered, seen
 from workshop.experiments.bayesian_cnn import LIKE_DIGITS
-from workshop.page.digit.drawings import LETTERS, jittered, seen
 
 #: The most rows of a task.
 MOST_ROWS = 3000

@@ -30,8 +30,6 @@ from workshop.page.live.trainer_state import (
 )
 from workshop.plot.style import INK, house_style, look
 
-__all__ = ["TrainerPicture"]
-
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
 AFFORDABLE = 1_500_000

@@ -11,13 +11,6 @@ from workshop.page import slider_checks
 from workshop.page.fields import Choice, Field, RealNumber, WholeNumber
 from workshop.page.live import toys
 
-__all__ = [
-    "BATCH", "CLASSES", "CLOUD", "DEFAULTS", "FIELDS", "FUNCTIONS", "GRID", "MANY_FUNCTIONS",
-    "REACH", "REST", "SIDE", "STARTS", "START_STDS", "TASKS", "VIEW", "array_of", "as_text",
-    "changed", "checked", "checked_points", "described", "listed", "prior_loc", "shapes", "sides",
-    "sizes", "starts_of", "training",
-]  # fmt: skip
-
 #: Points a step, at most.
 BATCH = 64
 #: The standard deviation of r and s around 1, by the name of the start.

@@ -14,8 +14,8 @@ from workshop.experiments import exact
 from workshop.experiments import running_example as example
 from workshop.experiments.contest import mixes
 from workshop.page.digit import EXAMPLES
-from workshop.page.digit import stored_networks as stored
-from workshop.page.digit.drawings import seen
+from workshop import stored_networks as stored
+from workshop.drawings import seen
 
 CLAIMS = Claims("learning/uncertainty", unclaimed={
     "log 2": ["0.69 nats, for a fair coin"],
