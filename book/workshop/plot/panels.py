@@ -212,14 +212,6 @@ def ticks_along(ends: Ends, width: Number, out: Number = math.inf) -> dict[float
     return {}
 
 
-def overhang(ends: Ends, width: Number) -> tuple[float, float]:
-    """Return how many inches the labels of an x-axis stand out on its left and its right."""
-    edges = _label_edges(ticks_along(ends, width), ends, width)
-    if not edges:
-        return 0.0, 0.0
-    return max(0.0, -edges[0][0]), max(0.0, edges[-1][1] - width)
-
-
 def _label_edges(
     labels: Mapping[Number, str], ends: Ends, width: Number
 ) -> list[tuple[float, float]]:
