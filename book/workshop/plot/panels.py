@@ -335,6 +335,21 @@ def name_curves(figure: Figure, axes: Axes) -> None:
     name_ends(figure, axes, ends)
 
 
+def number_ticks(
+    axes: Axes, x: Sequence[Number] | np.ndarray = (), y: Sequence[Number] | np.ndarray = ()
+) -> None:
+    """Give axes these ticks alone, each with its number."""
+    for axis, values in ((axes.xaxis, x), (axes.yaxis, y)):
+        if len(values):
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
+
+
+def beside(axes: Axes, words: str, at: tuple[Any, Any], way: Ends, own: str, **style: Any) -> None:
+    """Write words in a color, so many points right of a place, and above it."""
+    axes.annotate(words, at, way, textcoords="offset points", color=own, **style)
+
+
 def label_ticks(axes: Axes, values: Sequence[Number] | np.ndarray) -> None:
     """Set ticks of x, and label those that have room beside the one before."""
     width = axes.get_position().width * look().width

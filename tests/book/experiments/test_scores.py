@@ -21,7 +21,7 @@ from workshop.experiments import disentangling as parts
 from workshop.experiments import images_out, table_one
 from workshop.experiments import running_example as example
 from workshop.experiments.images_out import METHODS, TEST, Doubled
-from workshop.experiments.shared.comparisons import add_verdicts, compare_with_reference
+from workshop.experiments.shared import add_verdicts, differences
 
 rng = np.random.default_rng(0)
 
@@ -233,9 +233,9 @@ def by(entries, contestant, score):
 def test_verdicts_know_which_way_is_better():
     table = rows(good=-1.0, bad=1.0, same=0.0)
     scores = ["error", "accuracy"]
-    found = compare_with_reference(
-        table, reference="single", scores=scores, higher=["accuracy"], **SIZES
-    )
+    pairs = differences(table, "single", scores, **SIZES)
+    add_verdicts(pairs, higher=["accuracy"])
+    found = [entry for entry, _ in pairs]
     assert len(found) == 8
     for score in scores:
         assert by(found, "good", score)["verdict"] == "better"
@@ -247,14 +247,12 @@ def test_verdicts_know_which_way_is_better():
 def test_a_difference_is_that_of_the_same_split_over_initial_seeds():
     table = rows(other=-0.3)
     np.random.default_rng(1).shuffle(table)
-    entry = by(
-        compare_with_reference(table, reference="single", scores=["error"], **SIZES),
-        "other",
-        "error",
-    )
+    pairs = differences(table, "single", ["error"], **SIZES)
+    add_verdicts(pairs)
+    entry = by([entry for entry, _ in pairs], "other", "error")
     mean = {(row["contestant"], row["split"]): np.mean(row["error"]) for row in table}
-    differences = np.array([mean["other", k] - mean["single", k] for k in range(SPLITS)])
-    expected = uncertainty.resampled(differences, **SIZES)
+    gains = np.array([mean["other", k] - mean["single", k] for k in range(SPLITS)])
+    expected = uncertainty.resampled(gains, **SIZES)
     assert entry["difference"] == pytest.approx(expected.mean)
     assert (entry["low"], entry["high"]) == pytest.approx((expected.low, expected.high))
     assert entry["p"] == entry["adjusted"] == pytest.approx(expected.p)

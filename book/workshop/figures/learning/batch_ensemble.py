@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.plot.panels import RIGHT, inches, panels, set_axis
+from workshop.plot.panels import RIGHT, beside, inches, panels, set_axis
 from workshop.plot.style import INK, MARKERS, Figure, color, house_style
 
 # Captions.
@@ -68,8 +68,7 @@ class Alike:
                     axes.plot([0, ratio], [y, y], lw=3, **own)
                     axes.plot(ratio, y, marker=MARKERS[method_of(name)], ms=9, **own)
                 words = "not run" if ratio is None else f"{ratio:.2f}"
-                axes.annotate(words, (ratio or 0, y), (11, 0), textcoords="offset points",
-                              va="center", **own)  # fmt: skip
+                beside(axes, words, (ratio or 0, y), (11, 0), own["color"], va="center")
             axes.set(ylim=(len(names) - 0.5, -0.5), title="how much two members disagree")
             axes.set_yticks(range(len(names)), names)
             axes.tick_params(axis="y", length=0)
@@ -111,8 +110,7 @@ class Diversity:
         with house_style():
             figure, [axes] = panels(1, height=3.6)
             axes.axhline(self.single, color=GRAY, lw=1.6)
-            axes.annotate("one network", (0.3, self.single), (0, -6), textcoords="offset points",
-                          color=GRAY, va="top")  # fmt: skip
+            beside(axes, "one network", (0.3, self.single), (0, -6), GRAY, va="top")
             for name, ends in self.ends.items():
                 own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
                 arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
@@ -120,8 +118,7 @@ class Diversity:
                     axes.annotate("", end, places[0], arrowprops=arrow)
                 axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
                 where, side = BESIDE[name]
-                axes.annotate(name, places[0], where, textcoords="offset points", color=own,
-                              ha=side, weight="bold")  # fmt: skip
+                beside(axes, name, places[0], where, own, ha=side, weight="bold")
             axes.set(xlabel="two members disagree, %", ylabel="NLL of the ensemble")
             axes.set(xscale="log", ylim=(0.06, 0.16))
             axes.minorticks_off()

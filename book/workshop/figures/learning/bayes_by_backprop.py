@@ -16,7 +16,7 @@ from numpy import ndarray as Array
 from ensedu.uncertainty import Interval
 from workshop import plot
 from workshop.plot.moving import Computed, moves, steps
-from workshop.plot.panels import ends_room, name_curves
+from workshop.plot.panels import ends_room, name_curves, number_ticks
 from workshop.plot.style import INK, MUTED, Figure, color
 from workshop.plot.text_layout import SMALL
 
@@ -163,7 +163,7 @@ class Distances:
             axes.set_yscale("function", functions=(np.sqrt, np.square))
             axes.set(title="σ over that of NUTS", xlim=(-0.2, 2.15), ylim=(0, 5))
             axes.set_xticks(range(3), places)
-            axes.set_yticks([0, 0.25, 0.5, 1, 2, 4], ["0", "0.25", "0.5", "1", "2", "4"])
+            number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])
             axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
             axes.axhline(1, color=INK, lw=1.4)
             for name, own in self.ratios.items():

@@ -15,7 +15,7 @@ from numpy import ndarray as Array
 
 from workshop import plot
 from workshop.experiments.bayesian_cnn_images import CUT, Known, Seen, doubtful_shares
-from workshop.plot.panels import ends_room, name_ends, panels, place, press, write
+from workshop.plot.panels import ends_room, name_ends, number_ticks, panels, place, press, write
 from workshop.plot.style import DOUBT, INK, MUTED, SHARED, Figure, color, house_style, tint
 from workshop.plot.text_layout import SMALL
 
@@ -269,8 +269,7 @@ class Sigmas:
             right.set(title="parts of the doubt", ylim=(3e-3, 0.6))
             for axes, ticks in ((left, [0.01, 0.02, 0.03]), (right, [0.01, 0.1])):
                 axes.set(xlabel="epoch", xlim=(0, self.epochs[-1]), yscale="log")
-                axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-                axes.minorticks_off()
+                number_ticks(axes, y=ticks)
             name_ends(figure, right, ends)
         return figure
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from workshop.plot.panels import ends_room, name_ends, panels
+from workshop.plot.panels import beside, ends_room, name_ends, panels
 from workshop.plot.style import INK, Figure, color, house_style
 
 # Captions.
@@ -77,10 +77,7 @@ class Members:
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)
-                axes.annotate(
-                    "one network", (1, own.mean[0]), (9, 0), textcoords="offset points",
-                    va="center", color=gray,
-                )  # fmt: skip
+                beside(axes, "one network", (1, own.mean[0]), (9, 0), gray, va="center")
         return figure
 
     def say(self, data: str) -> str:

@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import draw_doubt
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import MUTED, Figure, color, house_style
 
 # Captions.
@@ -57,15 +57,19 @@ class Spread:
             left.set(xlabel="rate", title="by the rate")
             for words, (method, own) in self.by_number.items():
                 right.plot([*own], [*own.values()], "o-", color=color(method))
-                right.annotate(
-                    words, ([*own][1], [*own.values()][1]), (0, 9), textcoords="offset points",
-                    color=color(method), ha="center", weight="bold",
-                )  # fmt: skip
+                beside(
+                    right,
+                    words,
+                    ([*own][1], [*own.values()][1]),
+                    (0, 9),
+                    color(method),
+                    ha="center",
+                    weight="bold",
+                )
             right.set(xlabel="points", title="by the number of points")
             for axes, values in ((left, [*self.by_rate]), (right, [*own])):
                 axes.set(xscale="log", ylim=(0, 0.19), yticks=[0, 0.05, 0.1, 0.15])
-                axes.set_xticks(values, [f"{value:g}" for value in values])
-                axes.minorticks_off()
+                number_ticks(axes, values)
         return figure
 
     def say(self) -> str:
@@ -112,9 +116,7 @@ class Passes:
                 axes.plot(self.passes, values, style, color=own, label=name)
             axes.set(xscale="log", yscale="log", ylim=(0.07, 0.4), xlabel="passes")
             axes.set_title("NLL, nats a digit", loc="left")
-            axes.set_xticks(self.passes, [f"{number}" for number in self.passes])
-            axes.set_yticks([0.1, 0.2, 0.4], ["0.1", "0.2", "0.4"])
-            axes.minorticks_off()
+            number_ticks(axes, self.passes, [0.1, 0.2, 0.4])
             name_curves(figure, axes)
         return figure
 

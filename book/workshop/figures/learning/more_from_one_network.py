@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import ellipse
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
@@ -108,15 +108,19 @@ class Temperature:
                 axes.plot(temperature, own[temperature], "o", color=GRAY, ms=9)
                 axes.set_title(title, loc="left")
                 axes.set(xscale="log", xlabel="temperature")
-                axes.set_xticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
-                axes.minorticks_off()
+                number_ticks(axes, [0.5, 1, 2, 4])
             left.set_ylim(0, 1.1 * max(self.loss.values()))
             other.axhline(self.right, color=INK, lw=1.4, ls=(0, (4, 3)))
             other.set_ylim(0.6, 1.02)
-            other.annotate(
-                "share that is right", (0.02, self.right), (0, -4), va="top", color=INK,
-                xycoords=other.get_yaxis_transform(), textcoords="offset points",
-            )  # fmt: skip
+            beside(
+                other,
+                "share that is right",
+                (0.02, self.right),
+                (0, -4),
+                INK,
+                va="top",
+                xycoords=other.get_yaxis_transform(),
+            )
         return figure
 
     def say(self, temperature: float) -> str:

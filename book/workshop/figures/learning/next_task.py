@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import panels
+from workshop.plot.panels import beside, panels
 from workshop.plot.style import LINES, MARKERS, Figure, color, house_style
 
 # The captions.
@@ -51,10 +51,15 @@ class Memory:
                     marker=MARKERS[name], ms=6, lw=2, clip_on=False,
                 )  # fmt: skip
                 low = 100 if name == "batch_ensemble" else 95.5  # clear of the other name
-                axes.annotate(
-                    names[name], (tasks_learned, min(low, 100 * own[-1])), (10, 0), va="center",
-                    textcoords="offset points", color=color(name), annotation_clip=False,
-                )  # fmt: skip
+                beside(
+                    axes,
+                    names[name],
+                    (tasks_learned, min(low, 100 * own[-1])),
+                    (10, 0),
+                    color(name),
+                    va="center",
+                    annotation_clip=False,
+                )
             axes.grid(axis="y")
             axes.set(xlim=(0.9, tasks[-1]), ylim=(80, 100), xticks=tasks, yticks=[80, 90, 100])
             axes.set_xlabel("tasks learned")

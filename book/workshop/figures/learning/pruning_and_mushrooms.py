@@ -6,7 +6,7 @@ from typing import Any
 
 from ensedu.uncertainty import Interval
 from workshop import plot
-from workshop.plot.panels import write_key
+from workshop.plot.panels import number_ticks, write_key
 from workshop.plot.style import INK, PAGE, Figure, color
 
 # Captions.
@@ -71,9 +71,7 @@ class Cuts:
             axes.plot(left, [*self.published.values()], label=PUBLISHED, **FOUND)
             axes.set(xlabel="weights left, %", ylabel="test error, %", xscale="log", yscale="log")
             axes.set(xlim=(112, 1.8), ylim=(0.9, 95))
-            axes.set_xticks([100, 50, 25, 10, 5, 2], ["100", "50", "25", "10", "5", "2"])
-            axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-            axes.minorticks_off()
+            number_ticks(axes, [100, 50, 25, 10, 5, 2], [1, 2, 5, 10, 20, 50])
             write_key(figure, dict(zip([*errors, PUBLISHED], looks, strict=True)))
         return figure
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workshop.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
+from workshop.plot.panels import RIGHT, beside, ends_room, inches, name_ends, panels, set_axis
 from workshop.plot.style import Figure, color, house_style
 
 # Captions.
@@ -51,12 +51,19 @@ class Swapped:
         with house_style():
             figure, (axes,) = panels(1, height=ROW * (len(rows) + 0.7), left=left)
             axes.axvline(self.single, color=GRAY, lw=2)
-            axes.annotate("one network", (self.single, -0.85), (-6, 0), color=GRAY, ha="right",
-                          textcoords="offset points", va="center", weight="bold")  # fmt: skip
+            beside(
+                axes,
+                "one network",
+                (self.single, -0.85),
+                (-6, 0),
+                GRAY,
+                ha="right",
+                va="center",
+                weight="bold",
+            )
             for y, (_, x, own, marker) in enumerate(rows):
                 axes.plot(x, y, marker, color=own, ms=9)
-                axes.annotate(f"{x:.3f}", (x, y), (10, 0), textcoords="offset points", color=own,
-                              va="center")  # fmt: skip
+                beside(axes, f"{x:.3f}", (x, y), (10, 0), own, va="center")
             axes.set(ylim=(len(rows) - 0.5, -1.2), xlabel="NLL")
             axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
             axes.tick_params(axis="y", length=0)

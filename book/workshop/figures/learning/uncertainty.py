@@ -21,10 +21,12 @@ from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import (
     LINE,
     RIGHT,
+    beside,
     decimal,
     ends_room,
     inches,
     name_curves,
+    number_ticks,
     panels,
     write,
 )
@@ -86,8 +88,7 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
         axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
     curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
     parts.set(yscale="log", ylim=(0.005, 2))
-    parts.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-    parts.minorticks_off()
+    number_ticks(parts, y=[0.01, 0.1, 1])
     return figure, curves, parts
 
 
@@ -216,9 +217,7 @@ class Trained:
                 axes.set_title(title, loc="left")
                 axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
                 axes.set(xlabel="points to train on")
-                axes.set_xticks(self.numbers, self.numbers)
-                axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
-                axes.minorticks_off()
+                number_ticks(axes, self.numbers, [0.03, 0.1, 0.3])
                 if place == "gap" or plot.look().narrow:
                     name_curves(figure, axes)
         return figure
@@ -270,10 +269,7 @@ class Methods:
                 for at, value in zip(columns, self.nll[name], strict=True):
                     write(figure, at, row * LINE, decimal(value, 2), color=ink, ha="right")
             axes.plot(x, truth, color=INK, lw=1.2, ls=(0, (4, 3)), label="true curve")
-            axes.annotate(
-                "true curve", (x[-1], truth[-1]), (0, 4), textcoords="offset points", ha="right",
-                color=INK,
-            )  # fmt: skip
+            beside(axes, "true curve", (x[-1], truth[-1]), (0, 4), INK, ha="right")
             axes.plot(*self.points, "o", color=INK, ms=3, alpha=0.6, label="data")
             axes.set(xlim=(x[0], x[-1]), ylim=(-1.9, 1.9), xticks=[-4, -2, 0, 2, 4])
             axes.set(xlabel="x", yticks=[-1, 0, 1])
@@ -320,10 +316,7 @@ class Mixes:
             for (name, key), lane in zip(shown.items(), LANES, strict=True):
                 ends, y = self.intervals[key], rows + lane + down
                 axes.hlines(y, *ends, color=color(key), lw=4, label=name)
-                axes.annotate(
-                    name, (ends[1, 0], y[0]), (7, 0), textcoords="offset points",
-                    color=color(key), va="center",
-                )  # fmt: skip
+                beside(axes, name, (ends[1, 0], y[0]), (7, 0), color(key), va="center")
             axes.plot(
                 strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
                 zorder=3,

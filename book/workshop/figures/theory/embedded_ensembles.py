@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 
 from ensedu.theory import ntk
 from workshop import plot
-from workshop.plot.panels import ends_room, key_room, name_curves, panels, write_key
+from workshop.plot.panels import ends_room, key_room, name_curves, number_ticks, panels, write_key
 from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
@@ -117,9 +117,8 @@ class Chi:
                 axes.plot([low, high], [value] * 2, **DOTS | {"color": own, "label": name})
             axes.set(xscale="log", xlim=(low, high), ylim=(-0.65, 1.1), xlabel="width")
             axes.set(yticks=[-0.5, 0, 0.5, 1])
-            axes.set_xticks(self.widths, [f"{width}" for width in self.widths])
+            number_ticks(axes, self.widths)
             axes.set_title("χ, from one member to another", loc="left")
-            axes.minorticks_off()
             name_curves(figure, axes)
         return figure
 

@@ -10,7 +10,7 @@ from matplotlib.patches import Ellipse
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import ends_room, name_curves, panels, write_key
+from workshop.plot.panels import ends_room, name_curves, number_ticks, panels, write_key
 from workshop.plot.style import Figure, color, house_style
 
 # Captions.
@@ -110,9 +110,8 @@ class Apart:
                 axes.fill_between(self.sizes, low, high, color=look["color"], alpha=0.15, lw=0)
             axes.set(xscale="log", yscale="log", xlim=(0.009, 1.04), ylim=(1e-4, 3))
             places = [0.01, 0.1, 1] if plot.look().narrow else self.sizes
-            axes.set_xticks(places, [f"{size:g}" for size in places])
+            number_ticks(axes, places)
             axes.set_yticks([0.001, 0.01, 0.1, 1], ["0.1%", "1%", "10%", "100%"])
-            axes.minorticks_off()
             axes.grid(axis="y")
             axes.set_xlabel("size of the perturbation")
             axes.set_title("distance from full", loc="left")

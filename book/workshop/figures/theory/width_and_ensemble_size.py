@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import LABELS, MARKERS, Figure, color, house_style
 
 # Captions.
@@ -76,8 +76,7 @@ class Carried:
                     best = self.best(images, method)[width]
                     axes.plot(best, line[best], MARKERS[method], color=own, ms=9)
                 axes.set(xscale="log", xlim=(0.9, 9.5), ylim=ends_around(every), xlabel="members")
-                axes.set_xticks([*line], [f"{members}" for members in line])
-                axes.minorticks_off()
+                number_ticks(axes, [*line])
                 axes.set_title(f"{LABELS[method]}, NLL", loc="left")
                 name_curves(figure, axes)
         return figure
@@ -113,9 +112,7 @@ class Pull:
                 axes.plot(x, values, MARKERS[BATCH], color=own, ms=3 + members / 2)
             axes.set(xscale="log", yscale="log", xlim=(x[0] / 1.2, x[-1] * 1.2), ylim=(0.015, 0.5))
             axes.set(xlabel="width")
-            axes.set_xticks(x, [f"{width}" for width in self.widths])
-            axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
-            axes.minorticks_off()
+            number_ticks(axes, x, [0.03, 0.1, 0.3])
             axes.set_title("what the others add, own pull = 1", loc="left")
             name_curves(figure, axes)
         return figure
