@@ -17,7 +17,7 @@ from workshop import measured
 from workshop.experiments import bayes, embedded, nuts, nuts_distances, perturbed
 from workshop.experiments import gradient_flow as flow
 from workshop.experiments import running_example as example
-from workshop.experiments.exact import CHOICES, FEATURES, GRID, exact, points
+from workshop.experiments.exact import FEATURES, GRID, exact, points
 from workshop.experiments.perturbed import Descent, distance, score_at
 
 
@@ -44,30 +44,6 @@ def test_what_is_foreseen_is_where_the_linearized_network_goes():
     assert np.abs(still[1] - still[0]).max() > 0.2
 
 
-def test_what_is_watched_is_that_of_one_training():
-    rows, net = flow.trained(16), flow.network(16)
-    np.testing.assert_allclose(rows[0][0], rows[0][2], rtol=0, atol=1e-12)
-    flow.train(net, 80)  # until time 8
-    outputs, at_data, _, reach = rows[flow.TIMES.index(8)]
-    own = flow.kernel(net, flow.ALL, flow.X[[flow.AT]])[:, 0]
-    for found, wanted in ((outputs, net(flow.ALL)[0]), (at_data, net(flow.X)[0]), (reach, own)):
-        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
-    angles, adds = flow.trails(16)
-    W, w = net.weights
-    np.testing.assert_allclose(adds[8], np.linalg.norm(W, axis=0) * w[:, 0], rtol=0, atol=1e-12)
-    turned = np.radians(angles[8]) - np.arctan2(W[1], W[0])
-    np.testing.assert_allclose(np.cos(turned), 1, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0])
-def test_what_joins_members_is_the_square_of_the_mean(mean):
-    x, u = embedded.inputs_at_angle(-0.5), embedded.by_mean(mean)
-    np.testing.assert_allclose(x @ x.T / 2, [[1, -0.5], [-0.5, 1]], rtol=0, atol=1e-15)
-    found = ntk.limit(x, hidden_layers=2, u=u)
-    for same, cross in (found.shared, found.covariance):
-        np.testing.assert_allclose(cross, mean**2 * same, rtol=0, atol=1e-14)
-
-
 def test_a_pull_at_one_member_is_the_step_of_one_network():
     """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
     x, y = embedded.curve()
@@ -86,14 +62,6 @@ def test_a_pull_at_one_member_is_the_step_of_one_network():
         alone.step(x, y, 0.2, modulation_lr=0.0)
     found = embedded.pulled(pair, (1, 0), x, y, x, lr=0.2, steps=(4,))
     np.testing.assert_allclose(found[0, :1], alone(x), rtol=0, atol=1e-12)
-
-
-def test_of_two_members_one_is_dragged_along():
-    grid, _, found, (points, y) = embedded.dragged()
-    for mean, outputs in found.items():
-        way = outputs[-1] - outputs[0]
-        assert way[0] @ way[1] / (way[0] @ way[0]) == pytest.approx(mean**2, abs=0.1)
-        assert np.abs(np.interp(points, grid, outputs[-1, 0]) - y).max() < 0.3
 
 
 @pytest.fixture(scope="module")
@@ -184,14 +152,6 @@ def test_the_exact_one_is_a_gaussian_process(number, noise, model):
     np.testing.assert_allclose(found.mean, cross @ np.linalg.solve(targets, y), atol=1e-8)
     np.testing.assert_allclose(found.unknown**2, np.diag(left), atol=1e-8)
     np.testing.assert_array_equal(found.y, y)
-
-
-def test_exact_points_are_the_same_for_each_noise_and_number():
-    x, y = points(CHOICES["points"][-1], 0.2)
-    few, quiet = points(7, 0.1)
-    np.testing.assert_array_equal(few, x[:7])
-    np.testing.assert_allclose(quiet - gap.truth(few), (y - gap.truth(x))[:7] / 2)
-    assert np.isclose(GRID, -2.5).any() and np.isclose(GRID, 0.25).any()  # named on the page
 
 
 def given_network(weights, rho=-50.0):
