@@ -13,6 +13,7 @@ from ensedu.methods import size_option
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.live.toys import Random
+from workshop.page.live.trainer_state import Choice, Number
 from workshop.page.method_table import method_table
 from workshop.page.practice import RIGHT, UNFINISHED, attempt
 from workshop.page.said import too_much
