@@ -27,7 +27,7 @@ FLOORS = (
 INSIDE = {
     "ensedu.torch": (("network", "models", "convert", "trees"), ("losses", "whole"), ("train",)),
     "ensedu.torch.whole": (("passes",), ("members",), ("arrays",), ("starts",), ("ensemble",)),
-    "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),
+    "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),
 }
 
 

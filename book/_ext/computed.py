@@ -1,7 +1,7 @@
 """What a page computes: its script and style, and curves that a reader draws.
 
 A page that has such a figure loads both. A curve of
-`workshop.experiments.guesses` stands in the first box of its chapter.
+`workshop.figures.guesses` stands in the first box of its chapter.
 """
 
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 from docutils import nodes
 from figures import drawn
 
-from workshop.experiments.guesses import GUESSES
+from workshop.figures.guesses import GUESSES
 from workshop.page.computed import BUNDLE, SCRIPT, STYLE
 from workshop.page.computed.guessing import html
 

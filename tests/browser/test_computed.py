@@ -113,23 +113,6 @@ def test_a_reader_draws_and_then_sees_what_is_true(open_page, server, touch):
     assert show.is_disabled() and not guess.locator("[role=status]").inner_text()
 
 
-def test_where_nothing_may_be_stored_a_reader_still_draws(open_page, server):
-    page = open_page()
-    page.add_init_script("""for (const name of ["getItem", "setItem"]) {
-      const kept = Storage.prototype[name];
-      Storage.prototype[name] = function (key, ...value) {
-        if (key.startsWith("ensedu-guess")) throw new Error("full");
-        return kept.call(this, key, ...value);
-      };
-    }""")
-    page.goto(server + DRAWN)
-    guess = page.locator(".ensedu-guess")
-    for _ in range(9):
-        guess.locator("[role=slider]").press("ArrowRight")
-    guess.locator(".ensedu-show").click()
-    assert guess.locator("[role=status]").inner_text().startswith("Well drawn")
-
-
 @pytest.mark.parametrize("scripts", [True, False], ids=["paper", "no scripts"])
 def test_on_paper_and_without_scripts_the_picture_and_the_question_stay(open_page, server, scripts):
     page = open_page("dark" if scripts else "light", java_script_enabled=scripts)

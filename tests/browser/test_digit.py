@@ -13,8 +13,8 @@ from workshop import measured
 from workshop.experiments import mc_dropout as dropout
 from workshop.experiments.digit_networks import TRIES
 from workshop.page.digit import EXAMPLES, SCRIPT, script
-from workshop.page.digit.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
-from workshop.page.digit.stored_networks import MEMBERS, SIZES, unpacked
+from workshop.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from workshop.stored_networks import MEMBERS, SIZES, unpacked
 from workshop.page.live import trainer_scripts
 
 PAGE = "book/learning/uncertainty.html"

@@ -293,19 +293,6 @@ def test_keys_do_what_the_mouse_does_and_it_is_announced(live):
     assert page.evaluate("document.activeElement.tagName") != "CANVAS"
 
 
-def test_no_point_trains_nothing_and_501_do_not_fit(live):
-    page = live({"data": "own", "points": []})
-    page.evaluate("t.play()")
-    stays(page, "t.steps")
-    assert story(page) == "There is no point to learn from: add one."
-    put(page, points=[[i / 125 - 2, (i % 7) / 3 - 1] for i in range(500)])
-    train(page, 5)
-    assert "no number" not in story(page) + page.evaluate("losses()")
-    page.mouse.click(*at(page, 0, 2.5))
-    assert story(page) == "There are 500 points, the most that fit."
-    assert len(state(page)["points"]) == 500
-
-
 def test_own_data_are_pasted_or_opened_and_keep_their_units(live, tmp_path):
     page = live()
     page.get_by_text("Your own data").click()
@@ -546,34 +533,6 @@ def test_a_band_stands_behind_its_own_model_and_points_alone(live):
         assert not shown and words.endswith(f" NUTS is hidden: it had {owner}."), key
         shown, words = changed(**{key: COMPARED[key]})
         assert shown and "hidden" not in words, key
-
-
-CLOUDED = {"method": "rank1", "start": "normal-0.1", "prior_scale": 0.1}
-# What trains, how it is shown, and for each choice what it sets.
-SMALL_FORMS = [
-    (COMPARED, {}, {"KL weight": ("kl_weight", 10), "initial σ": ("initial_std", 0.01)}),
-    ({"method": "mc_dropout", "width": 50, "other": OTHER}, {}, {"rate": ("p", 0.5)}),
-    (CLOUDED, {"distributions": True}, {"prior σ": ("prior_scale", 0.3)}),
-]
-
-
-@pytest.mark.parametrize(("part", "rest", "settings"), SMALL_FORMS)
-def test_the_small_form_sets_what_trains_its_method_and_begins_anew(live, part, rest, settings):
-    page = live(part, mount={"small": True, **rest})
-    assert page.locator("canvas[data-kind=cloud]").count() == len(rest)
-    shown, before = page.locator(".ensedu-t-settings"), state(page)
-    assert shown.get_by_role("slider").count() == 0
-    train(page, 5)
-    for name, (key, value) in settings.items():
-        group = shown.get_by_role("radiogroup", name=name)
-        group.get_by_role("radio", name=str(value), exact=True).check()
-        assert state(page)[key] == value
-        train(page, 3)
-        assert page.evaluate("t.steps") == 3
-    assert "distributions" not in rest or story(page).endswith("the prior has 0.3.")
-    for _ in settings:
-        press(page, "Undo")
-    assert state(page) == before
 
 
 # The page of the book, on a desk and on a phone.

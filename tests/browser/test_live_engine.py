@@ -230,35 +230,19 @@ def test_a_network_starts_where_the_layers_do(engine, method, parametrization, s
             assert np.abs(array).max() < 53**-0.5
 
 
-# A trainer on a wave of so many points.
-TRAINING = """
-  const training = (specs, number, options = {}, seed = 3) => {
-    const random = new E.Random(11);
-    const x = random.normals(number);
-    const y = Float64Array.from(x, (value) => Math.sin(2 * value));
-    const all = { head: "mean", loss: "mean", sigma: 0.3, lr: 0.01, weight_decay: 0, kl_weight: 1,
-      batch: 64, ...options };
-    return { specs, data: { x, y, number }, options: all, seed };
-  };
-  const trained = ({ specs, data, options, seed }, steps) => {
-    const made = new E.Training(specs, data, options, seed);
-    for (let i = 0; i < steps; i += 1) made.step();
-    return made;
-  };
-"""
-
-
 @pytest.mark.parametrize(("number", "sizes"), [(139, [64, 64, 11]), (63, [63])])
 def test_each_point_is_in_one_batch_of_an_epoch(engine, number, sizes):
-    script = f"""([spec, number]) => {{{TRAINING}
-      const made = trained(training([spec], number), 0);
-      const epoch = () => Array.from({{ length: Math.ceil(number / 64) }}, () => made.rows());
+    script = """([spec, number]) => {
+      const x = new E.Random(11).normals(number);
+      const data = { x, y: x.map((value) => Math.sin(2 * value)), number };
+      const made = new E.Training([spec], data, { batch: 64 }, 3);
+      const epoch = () => Array.from({ length: Math.ceil(number / 64) }, () => made.rows());
       const batches = [epoch(), epoch()];
       made.set(made.data, made.options);
       batches.push(epoch());
-      const {{ x, y }} = made.batch();
-      return [batches, y.every((value, i) => value === Math.sin(2 * x[i]))];
-    }}"""
+      const { x: own, y } = made.batch();
+      return [batches, y.every((value, i) => value === Math.sin(2 * own[i]))];
+    }"""
     epochs, fits = engine.evaluate(script, [spec("single", (1, 5, 1)), number])
     assert fits and [[len(rows) for rows in epoch] for epoch in epochs] == [sizes] * 3
     orders = [tuple(itertools.chain.from_iterable(epoch)) for epoch in epochs]
@@ -317,54 +301,3 @@ def test_curves_are_means_and_variances(engine):
     variances = softplus(outputs[..., 1]) + 1e-6
     assert_close(noises, np.sqrt(variances.mean(axis=0)), 1e-13)
     assert none is None
-
-
-# A Worker, as a page makes it, and its answers: `ask(messages, kind)` waits for one of a kind.
-WORKER = f"""{TRAINING}
-  const source = new Blob([`(${{ENGINE}})().serve(self)`], {{ type: "text/javascript" }});
-  const worker = new Worker(URL.createObjectURL(source));
-  const heard = [];
-  const ask = (messages, kind) => new Promise((resolve, reject) => {{
-    setTimeout(() => reject(new Error(`no ${{kind}} in 10 seconds, heard: ${{heard}}`)), 10000);
-    worker.onmessage = ({{ data }}) => {{
-      heard.push(data.kind);
-      if (data.kind === kind || data.kind === "failed") resolve(data);
-    }};
-    for (const message of messages) worker.postMessage(message);
-  }});
-  const start = (given, turn = 1) => ({{ kind: "start", ...given, turn }});
-  const grid = Float64Array.from({{ length: 97 }}, (_, i) => -5 + (10 * i) / 96);
-  const frame = {{ kind: "frame", grid, reach: 4, classes: 2, finest: 64 }};
-  const same = (a, b) => a.length === b.length && a.every((value, i) => Object.is(value, b[i]));
-"""
-
-
-@pytest.fixture
-def in_worker(engine):
-    """Run this in a page that has a Worker, until it has an answer."""
-
-    def in_worker(body, argument):
-        script = f"async ([ENGINE, argument]) => {{{WORKER}{body}}}"
-        return engine.evaluate(script, [trainer_scripts.BUNDLE.engine(), argument])
-
-    return in_worker
-
-
-@pytest.mark.parametrize("method", ["rank1", "mc_dropout"])
-def test_a_worker_shows_what_is_trained_to_the_bit(in_worker, method):
-    body = """
-      const given = training([argument], 101);
-      const direct = trained(given, 53);
-      const done = await ask([start(given), { kind: "go", until: 53 }], "done");
-      const { steps, sides } = await ask([{ kind: "weights" }], "weights");
-      const seen = await ask([frame], "frame");
-      const [side] = direct.sides;
-      const [own] = seen.sides;
-      worker.terminate();
-      return [
-        done.steps, steps, seen.steps, seen.turn, own.total - side.net.total,
-        side.net.arrays().every(([l, name, array]) => same(array, sides[0][`${l}.${name}`])),
-        same(direct.curves(side, grid, "mean").means, own.means),
-        same(direct.records.sides[0].average, seen.records.sides[0].average),
-      ];"""
-    assert in_worker(body, spec(method, (1, 7, 11, 1))) == [53, 53, 53, 1, 0, *[True] * 3]

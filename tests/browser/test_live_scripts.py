@@ -7,9 +7,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ensedu import counting
-from ensedu.methods import size_option
-from tests.browser.live_page import HELP, OTHER, USUAL
+from tests.browser.live_page import HELP, OTHER
 from workshop.page.live import toys, trainer_scripts, trainer_state
 
 GRID = trainer_state.GRID
@@ -225,32 +223,6 @@ def test_the_sentence_says_what_is_special(bench, seen, part, words):
     assert bench.evaluate(script, [side, given]) == words
 
 
-@pytest.mark.parametrize("method", trainer_state.STARTS)
-@pytest.mark.parametrize("part", [{"width": 13}, {"data": "blobs", "hidden_layers": 3}])
-def test_the_meter_counts_what_the_package_counts(bench, method, part):
-    """Its bar is full at as many networks as there are members."""
-    M = 1 if method == "single" else 3
-    width, layers = part.get("width", 5), part.get("hidden_layers", 1)
-    sizes = [2 if "data" in part else 1, *[width] * layers, 3 if "data" in part else 1]
-    total = counting.mlp(sizes, method, **(size_option(method, M) if M > 1 else {})).total
-    one = counting.mlp(sizes, "single").total
-    found = bench.evaluate(
-        """(part) => {
-          const state = stateOf(part);
-          const gauge = ensedu.gauge();
-          const { total } = new ensedu.Network(ensedu.specOf(state, state), new ensedu.Random(0));
-          gauge.show({ steps: 1234, sides: [{ total }] }, state);
-          const { style } = gauge.element.querySelector(".ensedu-t-bar");
-          const shares = ["--share", "--one"].map((name) => style.getPropertyValue(name));
-          return [gauge.element.textContent, ...shares];
-        }""",
-        {"method": method, "ensemble_size": M, "start": "signs", **part},
-    )
-    assert " ".join(found[0].split()) == f"step 1,234 {total:,} parameters"
-    shares = [100 * count / max(total, M * one) for count in (total, one)]
-    assert [float(share.rstrip("%")) for share in found[1:]] == pytest.approx(shares)
-
-
 # Experiments show what they say.
 
 GUIDED = """([key, seed, steps, part]) => {
@@ -306,26 +278,3 @@ def test_an_experiment_shows_what_it_says(bench, key, steps, part, holds):
     matrices = [np.reshape(each, (4, -1)) for each in found["matrices"]]
     left, right = (each.std(axis=0) for each in curves)
     assert holds(left, right, errors=errors, matrices=matrices, x=x)
-
-
-def test_what_was_asked_before_a_restart_is_not_answered_after_it(bench):
-    script = """async () => {
-      const [before, after] = [stateOf({ width: 5 }), stateOf({ width: 7 })];
-      const told = [];
-      const tell = (kind) => () => told.push(kind);
-      const kinds = ["frame", "done", "failed"].map((kind) => [kind, tell(kind)]);
-      const runner = new ensedu.Runner(Object.fromEntries(kinds));
-      const picture = { finest: 16 };
-      runner.start(before);
-      runner.go(0);
-      runner.frame(before, picture);
-      runner.weights().then(tell("weights"));
-      runner.start(after);
-      const { sides } = await runner.weights();
-      const late = [...told]; // answers come in order, so all of those before have come
-      runner.frame(after, picture);
-      await until(() => told.length > late.length, "a frame");
-      runner.stop();
-      return [sides[0]["0.bias"].length, late, told];
-    }"""
-    assert bench.evaluate(script) == [USUAL["ensemble_size"] * 7, [], ["frame"]]

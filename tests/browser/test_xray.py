@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from torch import nn
 
-from ensedu import counting, xray
+from ensedu import xray
 from ensedu.methods import METHODS
 from ensedu.torch import models
 from scripts.browsing import DESK, PHONE
@@ -36,9 +36,6 @@ SEEN = """() => [...document.querySelectorAll(
     ".path, .bar, .sums, .line, .shelf, .number, canvas:not(.map)")]
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
-SEEN_AT = (
-    "(place) => [...document.querySelectorAll(place)].map((one) => one.value ?? one.innerText)"
-)
 FRAME = "() => new Promise(requestAnimationFrame)"
 
 
@@ -246,16 +243,6 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert (made(1), made(2)) == before
 
 
-def test_another_sample_leaves_what_is_stored(opened):
-    with opened(xray("3-4"), "#share=3&zoom=numbers") as page:
-        stored, drawn = ".once input", ".each .at-W"
-        first = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
-        page.get_by_role("button", name="Draw anew").click()
-        page.evaluate(FRAME)
-        again = [page.evaluate(SEEN_AT, place) for place in (stored, drawn)]
-        assert again[0] == first[0] and again[1] != first[1]
-
-
 def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
@@ -347,20 +334,6 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     inside.get_by_role("button", name="Show all of the X-ray").click()
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
     assert inside.get_by_role("spinbutton", name="Width").is_visible()
-
-
-def test_a_link_far_from_it_shows_a_small_copy(book_page):
-    """The page stays where it is."""
-    page = book_page()
-    link = page.get_by_role("link", name="eight").last
-    link.scroll_into_view_if_needed()
-    before = page.evaluate("() => scrollY")
-    link.click()
-    copy = page.locator(".ensedu-dock")
-    said = f"rank-1 BNN, M = 8: {counting.layer(4, 6, 'rank1', 8).total} parameters"
-    copy.locator("summary", has_text=said).wait_for()
-    assert page.evaluate("() => scrollY") == before
-    assert copy.locator("img").evaluate("(image) => image.decode().then(() => image.width)") > 100
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

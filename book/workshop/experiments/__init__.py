@@ -15,8 +15,6 @@ from ensedu.common import checks
 if TYPE_CHECKING:
     from workshop.running.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "NAMES", "NEEDS", "location", "missing_package"]
-
 #: The tasks of the contest whose tables are there.
 CONTEST = (
     "gpa2", "college_distance", "deliveries", "computers", "saratoga", "check_times", "wage",

@@ -12,12 +12,11 @@ predicts what eating pays, and a rule:
 - ``random``: always tosses the coin, and learns nothing.
 
 The protocol was fixed before the table was computed. All agents of a seed find the same mushrooms,
-of which each pays the same to all who eat it; the first 20 are eaten by all. After every fifth
-mushroom follow five steps of Adam on minibatches of 64 of all that was eaten, on halved squared
-errors of pay-offs over 10: a Gaussian likelihood whose standard deviation is 10. Those that learn
-had eight settings each on two seeds apart (`TUNING`), and have the one of least mean regret after
-1,000 mushrooms. Which eight had been fixed after a look at runs on a third such seed: ten of the
-BNN, which showed what the KL does, and seven of the others.
+of which each pays the same to all who eat it; the first 20 are eaten by all. The loss is that of a
+Gaussian likelihood whose standard deviation is 10. Those that learn had eight settings each on two
+seeds apart (`TUNING`), and have the one of least mean regret. Which eight had been fixed after a
+look at runs on a third such seed: ten of the BNN, which showed what the KL does, and seven of the
+others.
 """
 
 from itertools import product
@@ -33,8 +32,7 @@ from ensedu.data import bandit
 from ensedu.priors import Normal
 from ensedu.torch import mlp
 from ensedu.torch.base import seeded
-from workshop.experiments.shared.comparisons import add_verdicts
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import add_verdicts, best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

@@ -1,16 +1,11 @@
 """How a BatchEnsemble trains, on digits: its starts, batches, losses and optimizers.
 
-The protocol. On digits all train 64-64-64-10 with 4 members for 40 epochs with batches of 48, on 10
-random splits of 1,344 and 453, from 3 starts on each; on 5,000 digits of MNIST 784-128-128-10 for
-15 epochs, 4,000 and 1,000, one start. Each split has starts, and orders of its batches, of its own.
-One larger network has as many parameters as the BatchEnsemble, to 0.4 %. Each contestant had three
-learning rates, `RATES`, alike for all with one optimizer, and has the one with the least NLL on
-three other splits of the same images. On MNIST all have Adam's default, 0.001, and no other was
-tried. Two things changed: before anything else was computed the rates were moved up by one, since
-of a first grid most had their best at the upper end; and the starts were at first the same on all
-splits, so that no interval held their luck, and the table was computed again.
-Differences in NLL of `PAIRS` on digits are averaged over starts; the interval is over splits, and
-corrected because they share training images; Holm's method adjusts the p-values.
+Each split has starts, and orders of its batches, of its own. A contestant has the one of three
+learning rates, `RATES`, with the least NLL on three other splits of the same images; on MNIST all
+have Adam's default, and no other was tried. Two things changed: before anything else was computed
+the rates were moved up by one, since of a first grid most had their best at the upper end; and the
+starts were at first the same on all splits, so that no interval held their luck, and the table was
+computed again.
 """
 
 import functools
@@ -27,13 +22,11 @@ from torch import Tensor, nn
 from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
-from ensedu.torch import fit, mlp, predict
+from ensedu.torch import mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
-from workshop.experiments.shared.comparisons import compare_pairs
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import best_tries, compare_pairs, fit
 from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 MEMBERS = 4
 READ = {"digits": digits, "mnist5000": mnist5000}
@@ -159,14 +152,12 @@ def trained(
     row = CONTESTANTS[contestant]
     net = network(data, contestant, start)
     loss = functools.partial(softmax_cross_entropy, reduction=row.loss)
-    with one_thread():
-        fit(
-            net, *examples(data, split)[0], loss, epochs=row.longer * epochs,
-            batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
-            member_gradient_factor=1.0, split=row.split, seed=start,
-            optimizer=OPTIMIZERS[row.optimizer],
-        )  # fmt: skip
-    return net
+    return fit(
+        net, *examples(data, split)[0], loss, epochs=row.longer * epochs,
+        batch_size=batch_size, lr=lr, fast_lr_factor=row.fast_lr_factor,
+        member_gradient_factor=1.0, split=row.split, seed=start,
+        optimizer=OPTIMIZERS[row.optimizer],
+    )  # fmt: skip
 
 
 def score(net: nn.Module, x: Tensor, y: Array) -> dict[str, float]:

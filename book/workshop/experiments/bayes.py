@@ -53,7 +53,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 #: And what else a page asks for.
 BESIDES: tuple[dict[str, Any], ...] = ({"beta": 0.0, "std": 1.0}, {"share": "geometric"})
-#: Of the data of `nuts`, the draw whose posterior is shown, as `typical` finds it.
+#: Of the data of `nuts`, the draw that is shown: its scores are closest to their medians.
 TYPICAL = 8
 
 
@@ -178,21 +178,6 @@ def _free_energies(q: Posterior, noise: Tensor, data: list[int], starts: int) ->
     x, y = (torch.from_numpy(np.stack(part)[..., 0]) for part in zip(*points, strict=True))
     constant = x.shape[1] * math.log(math.sqrt(2 * math.pi) * gap.noise)
     return (loss(q, noise, x, y, nuts.PRIOR, 1.0) + constant).numpy()
-
-
-def typical(rows: list[dict[str, Any]]) -> int:
-    """Return the data seed of the table nuts whose scores are closest to their medians.
-
-    Of the NLL and the spread in both places, each in units of its standard deviation over data.
-    """
-    table = np.array(
-        [
-            [row["scores"][place][name] for place in example.PLACES for name in ("nll", "spread")]
-            for row in rows
-        ]
-    )
-    apart = np.abs(table - np.median(table, axis=0)) / table.std(axis=0)
-    return int(rows[int(apart.sum(1).argmin())]["data_seed"])
 
 
 def shown() -> tuple[dict[str, Any], Float[Array, "N 2"]]:

@@ -1,19 +1,13 @@
 """LeNet-5 on MNIST-5000, Bayesian: what σ learns, and what it pays, by prior and weight of the KL.
 
-`run` trains a network on a split and makes a row of the table ``bayesian-cnn``. A Bayesian LeNet-5
-has a mean-field posterior on every weight and bias (Shridhar et al. 2019), and is trained with
-local reparameterization, which draws each position of an image apart, where one kernel ties them
-together.
+A Bayesian LeNet-5 has a mean-field posterior on every weight and bias (Shridhar et al. 2019), and
+is trained with local reparameterization, which draws each position of an image apart, where one
+kernel ties them together.
 
-The protocol was fixed before the table was computed: ten splits into 4,000 digits to train on and
-1,000 to test on, initial weights and orders of the examples of its own on each; Adam at 0.001, as
-published, batches of 100, 30 epochs for all; the whole KL, but for ``narrow_tenth``; standard
-deviations start at 0.01, but for ``stuck``, which starts at 0.05, and is trained on three splits
-for half as long. Priors, starts and rates were looked at on one other split. Nothing was tuned, and
-the last epoch counts.
-
-Predictions average the probabilities of 32 draws; by epoch, four draws on the first 500 digits of
-the test set. The expected NLL is that of eight draws on 1,000 digits that were trained on.
+The protocol was fixed before the table was computed: the whole KL, but for ``narrow_tenth``;
+standard deviations start at 0.01, but for ``stuck``, which starts at 0.05, and is trained on three
+splits for half as long. Priors, starts and rates were looked at on one other split. Nothing was
+tuned, and the last epoch counts.
 """
 
 import functools

@@ -28,43 +28,28 @@ PICKED = {"digits": (8, 4, 7, 1), "letters": (8, 4, 6, 3)}
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """An image, what weight samples answer, and the two parts of the doubt in their average.
+    """An image, what weight samples answer, and the two parts of the doubt in their average."""
 
-    Attributes
-    ----------
-    kind, label
-        "digit" or "letter", and which.
-    pixels
-        (28, 28), from 0 to 1.
-    p
-        (S, 10): the probabilities of each weight sample.
-    parts
-        The traces, aleatoric and epistemic.
-    """
-
+    #: "digit" or "letter", and which.
     kind: str
     label: str
+    #: (28, 28), from 0 to 1.
     pixels: Float[Array, "28 28"]
+    #: (S, 10): the probabilities of each weight sample.
     p: Float[Array, "S 10"]
+    #: The traces, aleatoric and epistemic.
     parts: tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Both parts of the doubt in many images.
+    """Both parts of the doubt in many images."""
 
-    Attributes
-    ----------
-    pixels
-        (B, 28, 28).
-    parts
-        (2, B): the traces, aleatoric and epistemic.
-    wrong
-        (B,): whether the most probable digit is not the label.
-    """
-
+    #: (B, 28, 28).
     pixels: Float[Array, "B 28 28"]
+    #: (2, B): the traces, aleatoric and epistemic.
     parts: Float[Array, "2 B"]
+    #: (B,): whether the most probable digit is not the label.
     wrong: Bool[Array, " B"]
 
     @property

@@ -1,13 +1,10 @@
 """Small networks that look at drawn digits, and how sure they are of letters.
 
-`run` makes a row of the table ``digit-networks-splits``: a method, 64-32-10 with four members or
-four draws of its weights, trained on 1,200 of scikit-learn's digits. It has four settings, two
-rates and two values of what is its own, and takes the one with the least NLL on the 297 digits of
-the split that are there to choose on. Its arrays are rounded to float16 before anything is scored,
-since that is what the page holds. It is scored on 300 other digits, and on capital letters. A
-network is *sure* where it gives one class more than 90 %.
-
-`run_network` makes the table ``digit-networks``: the networks of the first split, for the page.
+`run` trains a method on a split, with each of four settings, two rates and two values of what is
+its own, and takes the one with the least NLL on the 297 digits that are there to choose on. Arrays
+are rounded to float16 before anything is scored, since that is what the page holds. A network is
+*sure* where it gives one class more than 90 %. `run_network` gives the networks of the first split,
+for the page.
 """
 
 import functools
@@ -25,12 +22,14 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from ensedu.torch import convert, fit, mlp
+from ensedu.torch import convert, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
+from workshop.drawings import LETTERS, jittered, seen
 from workshop.experiments import mc_dropout as dropout
-from workshop.page.digit.drawings import LETTERS, jittered, seen
-from workshop.page.digit.stored_networks import (
+from workshop.experiments.shared import fit
+from workshop.running.experiment import Experiment
+from workshop.stored_networks import (
     MEMBERS,
     SIZES,
     SURE,
@@ -38,8 +37,6 @@ from workshop.page.digit.stored_networks import (
     packed,
     probabilities,
 )
-from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 #: Drawn letters.
 NUMBER = 360
@@ -79,12 +76,10 @@ def trained(method: str, setting: Setting, split: int, train: int, epochs: int) 
     with seeded(1000 * split + list(TRIES).index(method)):
         size = size_option(method, MEMBERS) if METHODS[method].members else {}
         net = mlp(SIZES, method, **size, **_options(method, setting), dtype=torch.float64)
-    with one_thread():
-        fit(
-            net, torch.from_numpy(x), torch.from_numpy(y), softmax_cross_entropy, epochs=epochs,
-            lr=setting["lr"], weight_decay=setting.get("weight_decay", 0.0), seed=split, bar=False,
-        )  # fmt: skip
-    return net
+    return fit(
+        net, torch.from_numpy(x), torch.from_numpy(y), softmax_cross_entropy, epochs=epochs,
+        lr=setting["lr"], weight_decay=setting.get("weight_decay", 0.0), seed=split
+    )  # fmt: skip
 
 
 def arrays_of(net: nn.Module) -> Arrays:

@@ -53,18 +53,12 @@ def points(number: int, noise: float) -> tuple[Float[Array, " N"], Float[Array, 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The posterior of a curve at all x of a grid, given points.
+    """The posterior of a curve at all x of a grid, given points."""
 
-    Attributes
-    ----------
-    x, y
-        (N,) each: the points.
-    mean, unknown
-        (B,) each: the curve's mean and its standard deviation.
-    """
-
+    #: (N,) each: the points.
     x: Float[Array, " N"]
     y: Float[Array, " N"]
+    #: (B,) each: the curve's mean and its standard deviation.
     mean: Float[Array, " B"]
     unknown: Float[Array, " B"]
 

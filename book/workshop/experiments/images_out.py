@@ -152,18 +152,12 @@ def trained(
 
 @dataclass(frozen=True, eq=False)
 class Doubled:
-    """What M members or samples say of a photograph's residual, in units, without its margin.
+    """What M members or samples say of a photograph's residual, in units, without its margin."""
 
-    Attributes
-    ----------
-    mean, variance
-        (M, pixels, 1).
-    missing
-        (pixels, 1): the residual of bicubic interpolation.
-    """
-
+    #: (M, pixels, 1).
     mean: Float[Array, "M pixels 1"]
     variance: Float[Array, "M pixels 1"]
+    #: (pixels, 1): the residual of bicubic interpolation.
     missing: Float[Array, "pixels 1"]
 
     def nll(self, factor: float) -> float:

@@ -1,16 +1,13 @@
 """Lifelong learning on digits: five tasks of two classes, one after the other.
 
-Task t is to tell 2t - 2 from 2t - 1, and at test it is told which task an image is of. The
-protocol: all train 64-64-64 and for each task a head of 2, for 20 epochs of each task with batches
-of 32, on 10 random splits of 1,344 and 453, from 2 starts on each; each split has starts, and
-orders of its batches, of its own. In a BatchEnsemble member t is task t's, as in Wen et al. 2020: W
-learns on task 1, and is frozen then. Each contestant had the same four learning rates, `RATES`, and
-has the one with the best mean accuracy over all tasks in the end, on three other splits of the same
-images. Differences are from heads alone on a random network, averaged over starts; the interval is
-over splits, and corrected because they overlap. A first look has changed two things, both in favor
-of what we compare with: heads alone on the frozen network of task 1 were to be the reference, and
-are worse than on a random one; and the fourth learning rate is there because heads alone were best
-at the highest of three. Then the starts, at first the same on all splits, were drawn anew.
+Task t is to tell 2t - 2 from 2t - 1, and at test it is told which task an image is of. In a
+BatchEnsemble member t is task t's, as in Wen et al. 2020: W learns on task 1, and is frozen then.
+Each split has starts, and orders of its batches, of its own; learning rates, of the same four for
+all, are those with the best mean accuracy over all tasks in the end, on three other splits. A first
+look has changed two things, both in favor of what we compare with: heads alone on the frozen
+network of task 1 were to be the reference, and are worse than on a random one; and the fourth
+learning rate is there because heads alone were best at the highest of three. Then the starts, at
+first the same on all splits, were drawn anew.
 """
 
 from dataclasses import dataclass
@@ -23,13 +20,11 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.data import digits
-from ensedu.torch import fit, mlp
+from ensedu.torch import mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
-from workshop.experiments.shared.comparisons import compare_with_reference
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import add_verdicts, best_tries, differences, fit
 from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 TASKS, TEST = 5, 453
 BODY = (64, 64, 64)
@@ -131,11 +126,10 @@ def learn_task(
 ) -> None:
     """Learn one task more."""
     net.begin_task(task)
-    with one_thread():
-        fit(
-            net, *examples, softmax_cross_entropy, epochs=epochs, batch_size=batch_size, lr=lr,
-            seed=seed,
-        )  # fmt: skip
+    fit(
+        net, *examples, softmax_cross_entropy, epochs=epochs, batch_size=batch_size, lr=lr,
+        seed=seed,
+    )  # fmt: skip
 
 
 def outputs(net: Lifelong, task: int, x: Tensor) -> Float[Tensor, "B 2"]:
@@ -191,11 +185,11 @@ def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what `effects.compared` makes of the accuracies, beside heads alone on a random W."""
-    return compare_with_reference(
-        rows, reference="head_random", scores=("later", "earlier"), train=1797 - TEST, test=TEST,
-        higher=("later", "earlier"),
-    )  # fmt: skip
+    """Return the accuracies, and how they differ from those of heads alone on a random W."""
+    scores, size = ("later", "earlier"), {"train": 1797 - TEST, "test": TEST}
+    found = differences(rows, "head_random", scores, **size)
+    add_verdicts(found, higher=scores)
+    return [entry for entry, _ in found]
 
 
 TUNING = Experiment(

@@ -1,17 +1,12 @@
 """Dropout while training and dropout at test time, told apart; and what the rate p decides.
 
-`run` trains 64-64-64-10 on the digits and makes a row of the table ``mc-dropout``: ``single``
-without masks, and a network that was trained with them, whose masks are ``off`` at test, or are
-drawn 32 times, ``mc_dropout``.
-
-The protocol was fixed before the table was computed: 10 splits of the 1,797 digits into 300 to test
-on, 297 to choose settings on, and 400 or 1,200 of the others to train on; three starts on each, in
-one order of the examples; 1,500 steps of AdamW, or a few more, alike for all. Each contestant has
-four settings: the one trained without masks a weight decay, the others the rate, without decay. On
-each split a contestant takes the setting with the least NLL on the 297, the mean over starts. Masks
-are drawn for each example while training, as ``nn.Dropout`` does, and for each pass at test time.
-One network is each of four, its score the mean over them. `steps` was settled later, when rows had
-been seen.
+`run` trains on the digits: ``single`` without masks, and a network that was trained with them,
+whose masks are ``off`` at test, or are drawn 32 times, ``mc_dropout``. Each contestant has four
+settings: the one trained without masks a weight decay, the others the rate, without decay. On each
+split it takes the one with the least NLL on 297 digits, the mean over starts. Masks are drawn for
+each example while training, as ``nn.Dropout`` does, and for each pass at test time. One network is
+each of four, its score the mean over them. The protocol was fixed before the table was computed;
+`steps` was settled later, when rows had been seen.
 
 `run_curve` trains the running example's MC dropout at other rates, and on more data, with as many
 steps: minibatches are a third of the data.
@@ -27,10 +22,11 @@ from torch import nn
 
 from ensedu import uncertainty
 from ensedu.data import digits, gap
-from ensedu.torch import MCDropout, Sequential, fit, mlp, predict
+from ensedu.torch import MCDropout, Sequential, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop.experiments import running_example as example
+from workshop.experiments.shared import fit
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
@@ -67,12 +63,9 @@ def trained(
     with seeded(seed):
         net = with_rate(mlp(SIZES, "deep_ensemble", number, dtype=torch.float64), p, True)
     x, y = map(torch.from_numpy, data)
-    with one_thread():
-        fit(
-            net, x, y, softmax_cross_entropy, epochs=epochs, lr=lr, weight_decay=decay, seed=seed,
-            bar=False,
-        )  # fmt: skip
-    return net
+    return fit(
+        net, x, y, softmax_cross_entropy, epochs=epochs, lr=lr, weight_decay=decay, seed=seed,
+    )  # fmt: skip
 
 
 def with_rate(net: Sequential, p: float, per_example: bool = False) -> Sequential:
@@ -196,12 +189,10 @@ def trained_curve(method: str, p: float, number: int, data_seed: int, epochs: in
     with seeded(data_seed):
         net = mlp(example.SIZES, method, dtype=torch.float64, **options)
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed), number))
-    with one_thread():
-        fit(
-            net, x, y, example.nll, epochs=epochs, batch_size=number // 3, lr=row.setting["lr"],
-            seed=data_seed, bar=False,
-        )  # fmt: skip
-    return net
+    return fit(
+        net, x, y, example.nll, epochs=epochs, batch_size=number // 3, lr=row.setting["lr"],
+        seed=data_seed
+    )  # fmt: skip
 
 
 def run_curve(

@@ -88,14 +88,6 @@ def curve(
     return (last * hidden).sum(-2) / width**0.5 + parameters[..., -1:]
 
 
-def log_joint(
-    parameters: Float[Array, "S D"], x: Float[Array, " B"], y: Float[Array, " B"]
-) -> Float[Array, " S"]:
-    """Return ``log p(parameters) + log p(y | parameters)`` in nats, what NUTS walks on."""
-    likelihood = Normal(0.0, gap.noise).log_density(y - curve(parameters, x), np).sum(-1)
-    return PRIOR.log_density(parameters, np).sum(-1) + likelihood
-
-
 def posterior(
     data_seed: int, *, chains: int, warmup: int, draws: int, accept: float
 ) -> tuple[Float[Array, "C S D"], dict[str, float]]:

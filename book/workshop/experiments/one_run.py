@@ -32,14 +32,13 @@ from ensedu.common import checks
 from ensedu.contest.networks import PASSES
 from ensedu.contest.swag import SNAPSHOTS, WINDOW, draw_weights
 from ensedu.data import Split, gap
-from ensedu.torch import fit, mlp, predict
+from ensedu.torch import mlp, predict
 from ensedu.torch.base import seeded
 from workshop import measured
 from workshop.experiments import nuts, table_one
 from workshop.experiments import running_example as example
-from workshop.experiments.shared.recorder import Recorder
+from workshop.experiments.shared import Recorder, fit
 from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 #: How many checkpoints are averaged, and how often the rate falls.
 KEPT = 5
@@ -189,11 +188,10 @@ def curves(
         lambda: predict(net, inputs).numpy()[..., 0], ends_of(schedule, steps, epochs),
         partial(rate, schedule, steps=steps, lr=lr),
     )  # fmt: skip
-    with one_thread():
-        fit(
-            net, x, y, example.nll, epochs=epochs, batch_size=batch_size, lr=lr, seed=data_seed,
-            optimizer=recorder.optimizer, bar=False,
-        )  # fmt: skip
+    fit(
+        net, x, y, example.nll, epochs=epochs, batch_size=batch_size, lr=lr, seed=data_seed,
+        optimizer=recorder.optimizer
+    )  # fmt: skip
     kept = np.stack(recorder.kept)  # (K, M, B)
     places = nuts.inputs_by_place(nuts.grid())
     found: dict[str, Any] = {

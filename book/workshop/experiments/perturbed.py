@@ -45,7 +45,7 @@ from ensedu.theory.perturbations import (
     spread_of,
 )
 from workshop import measured
-from workshop.experiments.shared.comparisons import LEVEL
+from workshop.experiments.shared import LEVEL
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

@@ -1,17 +1,14 @@
 """What can be thrown away: networks of 477,600 weights on 4,000 digits, pruned after training.
 
-`run` trains 784-400-400-10 on MNIST-5000 and makes a row of the table ``pruning``: one network, MC
-dropout, and Bayes by Backprop with each of three priors and three weights of the KL
-(`CONTESTANTS`, `BETAS`). Weights are ranked over all layers together and dropped from the bottom;
-biases stay. Those with a distribution are ranked by signal-to-noise |μ|/σ, the others by |w|.
+`run` trains one network, MC dropout, or Bayes by Backprop with each of three priors and three
+weights of the KL (`CONTESTANTS`, `BETAS`). Weights are ranked over all layers together and dropped
+from the bottom; biases stay. Those with a distribution are ranked by signal-to-noise |μ|/σ, the
+others by |w|.
 
-The protocol was fixed before the table was computed: five splits into 4,000 digits to train on and
-1,000 to test on, each with weights and orders of its own; Adam, batches of 100, 15 epochs for all;
-standard deviations start at 0.05. A contestant's learning rate is the one of `RATES` with the least
-error of its last three epochs on another split (`tune`, the table ``pruning-tuning``), with the
-whole KL, and holds for all weights of the KL. Outputs are drawn while training (local
-reparameterization), where Blundell et al. 2015 draw weights: in a pilot on yet another split that
-gave errors higher by 1.4 and by 2.5 points. Predictions average the probabilities of eight draws.
+The protocol was fixed before the table was computed. A learning rate is chosen with the whole KL,
+by the error of the last three epochs on another split, and holds for all weights of the KL. Outputs
+are drawn while training (local reparameterization), where Blundell et al. 2015 draw weights: in a
+pilot on yet another split that gave errors higher by 1.4 and by 2.5 points.
 """
 
 import copy
@@ -31,7 +28,7 @@ from ensedu.theory import pruning
 from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import elbo, softmax_cross_entropy
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

@@ -1,13 +1,10 @@
 """How a rank-1 BNN is trained: its loss, start, prior and draws, on digits.
 
 Protocol, fixed before the results. Splits, sizes, epochs, batches, Adam, the three learning rates
-and the way one is chosen are those of `batch_ensemble_training`, whose rows stand beside ours: one
-network, one larger, the deep ensemble, the BatchEnsemble from signs. Each contestant has the rate
-with the least NLL on three other splits of the same images. A standard deviation starts at
-√(p / (1 - p)), p = 0.001, the KL grows linearly over 32 of 40 epochs, as Dusenberry et al. let it
-over 200 of 250; a forecast is the average over 32 passes of four members.
-The mean over members of their KLs is divided by the 1,344 images to learn from. Starts are drawn
-anew on each split.
+and the way one is chosen are those of `batch_ensemble_training`, whose rows stand beside ours. A
+standard deviation starts at √(p / (1 - p)), p = 0.001, the KL grows linearly over 32 of 40 epochs,
+as Dusenberry et al. let it over 200 of 250; its mean over members is divided by the 1,344 images to
+learn from.
 
 Networks this small wait for Python, so those of all splits and starts learn side by side: each has
 its own images, order, start and noise, and no number of one meets one of another. `Stack` says so
@@ -32,8 +29,7 @@ from ensedu.torch.base import seeded
 from ensedu.torch.variational import kl, softplus
 from workshop import measured
 from workshop.experiments import batch_ensemble_training as before
-from workshop.experiments.shared.comparisons import compare_pairs
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import best_tries, compare_pairs
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 

@@ -27,12 +27,11 @@ from ensedu.common import checks
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from ensedu.torch import fit, half_squared_error, mlp, predict
+from ensedu.torch import half_squared_error, mlp, predict
 from ensedu.torch.base import seeded
 from workshop import measured
-from workshop.experiments.shared.tuning import best_tries
+from workshop.experiments.shared import best_tries, fit
 from workshop.running.experiment import Experiment
-from workshop.running.machine import one_thread
 
 Options = dict[str, float]
 #: Widths of a member, 1-50-50-1, and M.
@@ -123,10 +122,9 @@ def _train(
     net: nn.Module, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> None:  # fmt: skip
     x, y = map(torch.from_numpy, gap.sample(np.random.default_rng(data_seed)))
-    with one_thread():
-        fit(
-            net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed,
-        )  # fmt: skip
+    fit(
+        net, x, y, nll, epochs=epochs, batch_size=batch_size, lr=setting["lr"], seed=seed,
+    )  # fmt: skip
 
 
 def deep_ensemble(number: int, *, same_start: bool = False) -> nn.Module:

@@ -1,23 +1,20 @@
 """Width or members: BatchEnsembles against deep ensembles, as both grow in width and in members.
 
-`run` trains one method at one width on one split, with 1, 2, 4 and 8 members, and makes a row of
-the table ``width``. The shared weights follow the sum of the members' gradients, which is the
-independent regime of Velikanov et al. 2022 (γ(M) = M), from random signs: as an infinitely wide
-BatchEnsemble its members would train like separate networks. Here they are as wide as they are.
+`run` trains one method at one width on one split, with 1, 2, 4 and 8 members. The shared weights
+follow the sum of the members' gradients, which is the independent regime of Velikanov et al. 2022
+(γ(M) = M), from random signs: as an infinitely wide BatchEnsemble its members would train like
+separate networks. Here they are as wide as they are. SGD, because Adam rescales gradients, and
+would hide the sum.
 
-The protocol. Three tasks: two hidden layers on 1,200 digits and on 4,000 of MNIST-5000, and two
-convolutions on the digits. All train for 500 steps (300 of the convolutions) of SGD with momentum
-0.9, at a constant rate and without weight decay: Adam rescales gradients, and would hide the sum.
 Each method has the rate of `RATES` with the least NLL of the ensemble on splits apart, of the same
-images, for each number of members: on digits two splits, and each width has its own; on the others
-one split, at the base width, for all. The table ``width-tuning`` holds them. Where a training fails
-at its rate, it is repeated at the next smaller one. The grid was set on the first of the splits
-apart: 0.3 failed there at most widths, and a fourth rate, 0.007, was dropped after digits had been
-tuned with it up to width 64. Members of a deep ensemble do not meet in a sum: eight networks are
-trained, and are eight ensembles of one, four of two, two of four and one of eight, the scores of
-each number being means over them. A BatchEnsemble is trained for each number, once a split. Each
-split has initial weights, and orders of the examples, of its own. That members' accuracies are
-compared, too, and not those of ensembles alone, was settled when most of the table was there.
+images, for each number of members: on digits each width has its own, on the others the base width's
+holds for all. Where a training fails at its rate, it is repeated at the next smaller one. The grid
+was set on the first of the splits apart: 0.3 failed there at most widths, and a fourth rate, 0.007,
+was dropped after digits had been tuned with it up to width 64. Members of a deep ensemble do not
+meet in a sum: eight networks are trained, and are eight ensembles of one, four of two, two of four
+and one of eight, the scores of each number being means over them. Each split has initial weights,
+and orders of the examples, of its own. That members' accuracies are compared, too, and not those of
+ensembles alone, was settled when most of the table was there.
 
 On digits, widths of other networks are added that have as many parameters as a BatchEnsemble of
 `BUDGETED` members: one network, and as many separate ones. They have the rate of the nearest width.
@@ -40,11 +37,11 @@ from torch import Tensor, nn
 from ensedu import counting, uncertainty
 from ensedu.common import checks
 from ensedu.data import digits, mnist5000
-from ensedu.torch import ensemble, fit, mlp, predict
+from ensedu.torch import ensemble, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop import measured
-from workshop.experiments.shared.comparisons import add_verdicts
+from workshop.experiments.shared import add_verdicts, fit
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
@@ -129,13 +126,10 @@ def trained(
     seed = 10_000 * list(TASKS).index(task) + 10 * split + members
     net = network(task, method, width, members, seed)
     loss = functools.partial(softmax_cross_entropy, reduction="sum")
-    with one_thread():
-        fit(
-            net, *examples(task, split)[0], loss, epochs=own.epochs if epochs is None else epochs,
-            batch_size=own.batch_size, lr=lr, seed=seed, optimizer=SGD, member_gradient_factor=1.0,
-            bar=False,
-        )  # fmt: skip
-    return net
+    return fit(
+        net, *examples(task, split)[0], loss, epochs=own.epochs if epochs is None else epochs,
+        batch_size=own.batch_size, lr=lr, seed=seed, optimizer=SGD, member_gradient_factor=1.0,
+    )  # fmt: skip
 
 
 def score(net: nn.Module, task: str, split: int, members: int) -> dict[str, float | None]:

@@ -15,8 +15,6 @@ from matplotlib.container import BarContainer
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 
-__all__ = ["MOST_CELLS", "MOST_KB", "Series", "numbers", "table"]
-
 MOST_KB = 500  # of a file: beyond that one setting stands for all
 MOST_CELLS = 4096  # of a matrix: larger ones are pictures
 #: What a point has, in this order; only what any of them has is written.

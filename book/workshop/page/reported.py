@@ -8,8 +8,6 @@ from typing import Any
 from ensedu.contest.report import answer, page
 from workshop.page.frames import BOOK
 
-__all__ = ["Reported", "reported"]
-
 
 class Reported:
     """A report; in a kernel its answer as text, in the book the page itself."""

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from html import escape
 
-__all__ = ["MOST_NUMBERS", "MOST_WORDS", "said", "too_much"]
-
 MOST_WORDS, MOST_NUMBERS = 20, 3
 NUMBER = re.compile(r"[-−+±]?\d[\d,]*(\.\d+)?(e[-−+]?\d+)?")
 AROUND = "()[]{}.,;:!?%×°\"'“”"  # what may stand before or behind a word

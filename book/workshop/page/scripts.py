@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["HERE", "Bundle"]
-
 HERE = Path(__file__).parent
 IMPORT = re.compile(r"^import [^;]+;\n", re.MULTILINE)
 COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
@@ -37,27 +35,18 @@ def _declared(constants: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Files that are joined, each after what it needs.
+    """Files that are joined, each after what it needs."""
 
-    Attributes
-    ----------
-    name
-        What a page's other scripts call the object of all functions.
-    page
-        The files, without their ending, in `HERE`; the last exports ``begin``, which a page calls,
-        and ``render``, which anywidget does.
-    constants
-        Returns what Python gives to the scripts of `page`, by name.
-    worker
-        Files that a Worker runs as well, before those of `page`.
-    worker_constants
-        Returns what Python gives to those of `worker`, and so to all; a page exports it, too.
-    """
-
+    #: What a page's other scripts call the object of all functions.
     name: str
+    #: The files, without their ending, in `HERE`; the last exports ``begin``, which a page calls,
+    #: and ``render``, which anywidget does.
     page: tuple[str, ...]
+    #: Returns what Python gives to the scripts of `page`, by name.
     constants: Callable[[], dict[str, Any]]
+    #: Files that a Worker runs as well, before those of `page`.
     worker: tuple[str, ...] = ()
+    #: Returns what Python gives to those of `worker`, and so to all; a page exports it, too.
     worker_constants: Callable[[], dict[str, Any]] = dict
 
     def engine(self) -> str:

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from ensedu.common import checks
 from workshop.page.frames import SITE
 
-__all__ = ["Code", "checked_tables", "code_of_draw", "menu", "text"]
-
 
 class Code(NamedTuple):
     """A function, a method or an experiment, by its module and its name there."""

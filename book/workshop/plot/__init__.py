@@ -1,12 +1,11 @@
 """Figures in one house style: arrays in, a Matplotlib `Figure` out.
 
-`key` says how to read them all. `growth_curves` draws totals against a size, `distribution`
-matrices with their spread, `functions` curves with their bands, `effects` differences whose
-intervals are known, `forest` those that are pooled over data sets; `panels` makes axes for others.
+`key` says how to read them all. `growth_curves` draws totals against a size, `functions` curves
+with their bands, `effects` differences whose intervals are known, `forest` those that are pooled
+over data sets; `panels` makes axes for others.
 """
 
 from workshop.plot.curves import growth_curves
-from workshop.plot.distribution import distribution
 from workshop.plot.effects import effects
 from workshop.plot.forest import PooledEffect, forest
 from workshop.plot.functions import Belief, functions
@@ -34,7 +33,6 @@ __all__ = [
     "Figure",
     "Look",
     "PooledEffect",
-    "distribution",
     "effects",
     "forest",
     "functions",

@@ -68,24 +68,16 @@ UNKNOWN = ("unclear", "")
 
 @dataclass(frozen=True, eq=False)
 class PooledEffect:
-    """How a contestant differs from a reference over several sources of data.
+    """How a contestant differs from a reference over several sources of data."""
 
-    Attributes
-    ----------
-    interval
-        (low, middle, high) of the median over sources.
-    sources
-        (k,), the difference of each source, or of the one that is shown.
-    word
-        What all this says, such as "better". The marker of what is "unclear", or says nothing, is
-        hollow.
-    method
-        A key of `ensedu.methods.METHODS`, for its color and marker; by default gray, and a dot.
-    """
-
+    #: (low, middle, high) of the median over sources.
     interval: tuple[Number, Number, Number]
+    #: (k,), the difference of each source, or of the one that is shown.
     sources: Sequence[Number] | Float[Array, " k"]
+    #: What all this says, such as "better". The marker of what is "unclear", or says nothing, is
+    #: hollow.
     word: str
+    #: A key of `ensedu.methods.METHODS`, for its color and marker; by default gray, and a dot.
     method: str | None = None
 
 

@@ -1,6 +1,5 @@
 """Curves with their bands: what members, draws, or whole methods believe of one function."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +16,10 @@ from workshop.plot.panels import (
     RIGHT,
     TITLE,
     Ends,
-    Number,
     cut_to_lines,
     ends_room,
     key_rows,
     name_ends,
-    overhang,
     panels,
     set_axis,
     tick_room,
@@ -48,21 +45,14 @@ HIGH, LOW = (2.9, 1.9), (2.0, 1.6)
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """The curves of one method over N inputs.
+    """The curves of one method over N inputs."""
 
-    Attributes
-    ----------
-    method
-        A key of `ensedu.methods.METHODS`, for its color and marker.
-    mean, std
-        (N,): the mean of the prediction, and its standard deviation, drawn as a band.
-    members
-        (M, N): the curves of members, or of some draws. One alone is not drawn.
-    """
-
+    #: A key of `ensedu.methods.METHODS`, for its color and marker.
     method: str
+    #: (N,): the mean of the prediction, and its standard deviation, drawn as a band.
     mean: Float[Array, " N"]
     std: Float[Array, " N"]
+    #: (M, N): the curves of members, or of some draws. One alone is not drawn.
     members: Float[Array, "M N"] | None = None
 
     @property
@@ -108,106 +98,41 @@ def functions(
     thin
         What a thin line beside a mean is, for the key. Where there is none, what the line alone is.
     """
-    scene = _Scene(x, truth, data)
-    entries = _key_entries(beliefs, scene, "" if together else thin)
+    groups = [[*beliefs.values()]] if together else [[one] for one in beliefs.values()]
+    height = (LOW if len(groups) > 1 else HIGH)[look().narrow]
+    rises = ticks(ylim, min(MOST_STEPS, int(height / 0.33)))
+    left, right = tick_room(rises), ends_room(map(label, beliefs)) if together else RIGHT
+    wide = widths(len(groups), None, left, right, sharey=True)[1]
+    bold: dict[str, Any] = {"weight": "bold", "fontsize": TITLE}
+    names = [""] if together else map(label, beliefs)
+    titles = [name and cut_to_lines(name, wide, size=TITLE, weight="bold") for name in names]
+    lines = max(title.count("\n") + bool(title) for title in titles)
+    entries = _key_entries(beliefs, truth, data, "" if together else thin)
     with house_style():
-        figure, found = (_one_panel if together else _panel_each)(beliefs, scene, ylim, entries)
-        for axes in found:
+        figure, found = panels(
+            len(groups), height=height, sharex=True, sharey=True, left=left, right=right,
+            above=0.1 + 0.22 * lines, below=BELOW, top=LINE * key_rows(entries) + 0.06,
+        )  # fmt: skip
+        for axes, title, group in zip(found, titles, groups, strict=True):
+            axes.set_title(title, loc="left", pad=4, color=color(group[0].method), **bold)
+            for belief in group:
+                _draw_belief(axes, x, belief, alone=not together)
+            if truth is not None:
+                axes.plot(x, truth, label="truth", **TRUTH)
+            if truth is not None and not together and group[0].banded:
+                held = np.abs(truth - group[0].mean) <= 2 * group[0].std
+                axes.plot(x, np.where(held, np.nan, truth), label="truth, missed", **MISSED)
+            if data is not None:
+                axes.plot(*data, label="examples", **EXAMPLES)
             axes.set_xlabel("x")
+        span = float(x[0]), float(x[-1])
+        set_axis(found[0].xaxis, span, ticks_along(span, wide, out=min(left, right) - EDGE))
+        set_axis(found[0].yaxis, ylim, rises)
+        write_key(figure, entries)
+        if together:
+            last = ((label(name), one.mean[-1], one.method) for name, one in beliefs.items())
+            name_ends(figure, found[0], [(name, x[-1], y, color(own)) for name, y, own in last])
     return figure
-
-
-def _panel_each(
-    rows: Mapping[str, Belief], scene: "_Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
-) -> tuple[Figure, list[Axes]]:
-    """Draw a panel a belief, its name above it."""
-    height = (LOW if len(rows) > 1 else HIGH)[look().narrow]
-    rises = _rises(ends, height)
-    left, right = tick_room(rises), RIGHT
-    wide = widths(len(rows), None, left, right, sharey=True)[1]
-    out = overhang(scene.span, wide)
-    left, right = max(left, out[0] + EDGE), max(right, sum(out) + 0.06)
-    wide = widths(len(rows), None, left, right, sharey=True)[1]
-    titles = [
-        cut_to_lines(label(name), wide, size=TITLE, weight="bold") if name else "" for name in rows
-    ]
-    lines = max(1 + title.count("\n") if title else 0 for title in titles)
-    top = LINE * key_rows(entries) + (0.06 if entries else 0)
-    figure, found = panels(
-        len(rows), height=height, sharex=True, sharey=True, left=left, right=right,
-        above=0.1 + 0.22 * lines, below=BELOW, top=top,
-    )  # fmt: skip
-    for axes, title, belief in zip(found, titles, rows.values(), strict=True):
-        own = color(belief.method)
-        axes.set_title(title, loc="left", pad=4, fontsize=TITLE, weight="bold", color=own)
-        scene.draw(axes, belief)
-    scene.set_axes(found[0], wide, ends, rises)
-    write_key(figure, entries)
-    return figure, found
-
-
-def _rises(ends: Ends, height: float) -> dict[float, str]:
-    """Return the ticks of a y-axis that is so many inches high."""
-    return ticks(ends, min(MOST_STEPS, int(height / 0.33)))
-
-
-def _one_panel(
-    rows: Mapping[str, Belief], scene: "_Scene", ends: Ends, entries: Mapping[str, dict[str, Any]]
-) -> tuple[Figure, list[Axes]]:
-    """Draw all beliefs into one panel, each named at its right end."""
-    height = HIGH[look().narrow]
-    rises = _rises(ends, height)
-    names = [
-        (label(name), float(scene.x[-1]), float(belief.mean[-1]), color(belief.method))
-        for name, belief in rows.items()
-    ]
-    left = tick_room(rises)
-    right = ends_room(map(label, rows))
-    figure, found = panels(
-        1, height=height, left=left, right=right, above=0.12, below=BELOW,
-        top=LINE * key_rows(entries) + (0.06 if entries else 0),
-    )  # fmt: skip
-    (axes,) = found
-    scene.draw(axes, *rows.values())
-    scene.set_axes(axes, look().width - left - right, ends, rises, out=left - EDGE)
-    write_key(figure, entries)
-    name_ends(figure, axes, names)
-    return figure, found
-
-
-@dataclass(frozen=True, eq=False)
-class _Scene:
-    """What beliefs are about: where they are drawn, and what is drawn with each."""
-
-    x: Array
-    truth: Array | None = None
-    data: tuple[Array, Array] | None = None
-
-    def draw(self, axes: Axes, *beliefs: Belief) -> None:
-        """Draw one belief, or several, which then have no members."""
-        for belief in beliefs:
-            _draw_belief(axes, self.x, belief, alone=len(beliefs) == 1)
-        if self.truth is not None:
-            axes.plot(self.x, self.truth, label="truth", **TRUTH)
-            if len(beliefs) == 1 and beliefs[0].banded:
-                held = np.abs(self.truth - beliefs[0].mean) <= 2 * beliefs[0].std
-                missed = np.where(held, np.nan, self.truth)
-                axes.plot(self.x, missed, label="truth, missed", **MISSED)
-        if self.data is not None:
-            axes.plot(*self.data, label="examples", **EXAMPLES)
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """The ends of the x-axis."""
-        return float(self.x[0]), float(self.x[-1])
-
-    def set_axes(
-        self, axes: Axes, width: Number, ends: Ends, rises: Mapping[Number, str],
-        out: Number = math.inf,
-    ) -> None:  # fmt: skip
-        """Set the ends and ticks of axes that are so many inches wide, as `ticks_along` does."""
-        set_axis(axes.xaxis, self.span, ticks_along(self.span, width, out=out))
-        set_axis(axes.yaxis, ends, rises)
 
 
 def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
@@ -223,7 +148,9 @@ def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
     axes.plot(x, belief.mean, color=own, lw=2, ls=line, label=f"{called}, mean")
 
 
-def _key_entries(rows: Mapping[str, Belief], scene: _Scene, thin: str) -> dict[str, dict[str, Any]]:
+def _key_entries(
+    rows: Mapping[str, Belief], truth: Any, data: Any, thin: str
+) -> dict[str, dict[str, Any]]:
     """Return the words of a key to the looks of what is drawn; `thin` is what thin lines are."""
     every = rows.values()
     methods = {belief.method for belief in every}
@@ -236,8 +163,8 @@ def _key_entries(rows: Mapping[str, Belief], scene: _Scene, thin: str) -> dict[s
         entries["mean ± 2σ"] = {"color": own, "lw": 2, "band": BAND}
     elif thin and several:
         entries["mean"] = {"color": own, "lw": 2}
-    if scene.truth is not None:
+    if truth is not None:
         entries["true curve"] = TRUTH
-    if scene.data is not None:
+    if data is not None:
         entries["data"] = EXAMPLES
     return entries

@@ -212,14 +212,6 @@ def ticks_along(ends: Ends, width: Number, out: Number = math.inf) -> dict[float
     return {}
 
 
-def overhang(ends: Ends, width: Number) -> tuple[float, float]:
-    """Return how many inches the labels of an x-axis stand out on its left and its right."""
-    edges = _label_edges(ticks_along(ends, width), ends, width)
-    if not edges:
-        return 0.0, 0.0
-    return max(0.0, -edges[0][0]), max(0.0, edges[-1][1] - width)
-
-
 def _label_edges(
     labels: Mapping[Number, str], ends: Ends, width: Number
 ) -> list[tuple[float, float]]:
@@ -341,6 +333,33 @@ def name_curves(figure: Figure, axes: Axes) -> None:
         if line.get_linestyle() != "None" and not name.startswith("_"):
             ends.append((name, float(x), float(y), str(line.get_color())))
     name_ends(figure, axes, ends)
+
+
+def number_ticks(
+    axes: Axes, x: Sequence[Number] | np.ndarray = (), y: Sequence[Number] | np.ndarray = ()
+) -> None:
+    """Give axes these ticks alone, each with its number."""
+    for axis, values in ((axes.xaxis, x), (axes.yaxis, y)):
+        if len(values):
+            axis.set_ticks(values, [f"{value:g}" for value in values])
+    axes.minorticks_off()
+
+
+def beside(axes: Axes, words: str, at: tuple[Any, Any], way: Ends, own: str, **style: Any) -> None:
+    """Write words in a color, so many points right of a place, and above it."""
+    axes.annotate(words, at, way, textcoords="offset points", color=own, **style)
+
+
+def label_ticks(axes: Axes, values: Sequence[Number] | np.ndarray) -> None:
+    """Set ticks of x, and label those that have room beside the one before."""
+    width = axes.get_position().width * look().width
+    words, end = [], -1.0
+    for value in values:
+        text, middle = text_layout.number_in_words(value), _inches_on(axes.xaxis, value, 0, width)
+        half = inches(text) / 2
+        words.append(text if middle - half >= end + 0.1 else "")
+        end = middle + half if words[-1] else end
+    axes.set_xticks(values, words)
 
 
 def key_room() -> float:

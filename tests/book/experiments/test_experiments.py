@@ -35,9 +35,9 @@ from workshop.experiments import disentangling as parts
 from workshop.experiments import running_example as example
 from workshop.experiments.contest.tasks import TASKS
 from workshop.experiments.questions import QUESTIONS
-from workshop.page.digit.stored_networks import probabilities, unpacked
 from workshop.running import json_files
 from workshop.running.runner import LONGEST
+from workshop.stored_networks import probabilities, unpacked
 
 ROOT = Path(__file__).parents[3]
 

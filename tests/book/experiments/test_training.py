@@ -178,14 +178,6 @@ def test_a_pruned_weight_is_0_in_every_draw():
         np.testing.assert_allclose(ratio[name], np.abs(own) / std, rtol=1e-6)
 
 
-def test_a_short_run_of_pruning_drops_nothing_first(monkeypatch):
-    train, (x, y) = pruning.split_digits(0)
-    monkeypatch.setattr(pruning, "split_digits", lambda split: (train, (x[:300], y[:300])))
-    monkeypatch.setattr(pruning, "LEVELS", (0,))
-    found = pruning.run("narrow", 0.1, 0, epochs=1, batch_size=1000, draws=1)
-    assert found["error"] == [found["by_epoch"][-1]]
-
-
 def test_rates_and_where_they_end():
     rates = {
         name: np.array([one_run.rate(name, step, 300, 0.01) for step in range(300)])
@@ -214,20 +206,3 @@ def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):
     assert widths.tune("digits", "batch_ensemble", 16, 100, 0.06)["nll"] == [None] * 4
     budgets = {"digits": {"starts": 1, "batch_size": 48, "epochs": 1}}
     assert batch.tune("digits", "sgd", 1e300, 0, budgets) == {"nll": None}
-
-
-def test_members_of_a_deep_ensemble_do_not_meet_in_the_sum():
-    """Trained alone from the same start, on the same batches, a member is the same."""
-    net = widths.trained("digits", "deep_ensemble", 16, 8, 0, 0.05, epochs=1)
-    alone = widths.network("digits", "deep_ensemble", 16, 8, 8)  # the seed of split 0
-    (x, y), _ = widths.examples("digits", 0)
-    own = [value[2].detach().clone().requires_grad_() for value in alone.parameters()]
-    optimizer = torch.optim.SGD(own, lr=0.05, momentum=0.9)
-    for rows in torch.randperm(len(x), generator=torch.Generator().manual_seed(8)).split(60):
-        W1, b1, W2, b2, W3, b3 = own
-        z = torch.relu(torch.relu(x[rows] @ W1.T + b1) @ W2.T + b2) @ W3.T + b3
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(z, y[rows]).backward()
-        optimizer.step()
-    for value, member in zip(own, net.parameters(), strict=True):
-        torch.testing.assert_close(value.detach(), member[2].detach(), rtol=1e-4, atol=1e-5)

@@ -9,14 +9,27 @@ from functools import partial
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 from ensedu.methods import METHODS
+from tests.book.claiming import numbers, shows
 from tests.book.conftest import NOTEBOOKS, ROOT
-from tests.book.looking import NARROW, WIDE, colors_of, drawn, figures, of_the_house, readable
+from tests.book.figures.shown import SHOWN
+from tests.book.looking import (
+    NARROW,
+    WIDE,
+    colors_of,
+    drawn,
+    figures,
+    holds,
+    of_the_house,
+    readable,
+)
+from workshop.figures.learning import more_from_one_network as one_run
 from workshop.page.frames import ranges
 from workshop.page.said import too_much
 from workshop.plot.renderings import color_mapped
-from workshop.plot.style import PALETTE, Look
+from workshop.plot.style import MARKERS, PAGE, PALETTE, Look
 
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]
 
@@ -64,6 +77,20 @@ def test_sentences_of_a_page(showing):
             assert not shown.choices or not too_much(said), (name, said)
 
 
+@pytest.mark.parametrize("showing", SHOWING)
+def test_figures_show_what_they_are_given_and_say_what_follows(showing):
+    for name, shown in figures(showing).items():
+        for state in shown.states() if name in SHOWN else ():
+            said, given = SHOWN[name](shown.draw.__self__, **state)
+            words, figure = shown.said(state), drawn(lambda s=shown, on=state: s.draw(**on))
+            if isinstance(said, str):
+                assert said in words, (name, words)
+            else:
+                assert shows(numbers(words), [*map(float, said)]), (name, words, said)
+            for values in given:
+                assert holds(figure, values), (name, values)
+
+
 def test_a_figure_of_another_color_is_told():
     (shown,) = figures("book/reading-guide").values()
     figure = drawn(shown.draw, WIDE)
@@ -71,3 +98,63 @@ def test_a_figure_of_another_color_is_told():
     figure.axes[0].texts[0].set_color("#123456")
     with pytest.raises(AssertionError, match="#123456"):
         of_the_house(figure)
+
+
+def of(page, name):
+    """Return what draws a figure of a page."""
+    return figures(page)[name].draw.__self__
+
+
+def lines(figure, marker):
+    return [line for axes in figure.axes for line in axes.lines if line.get_marker() == marker]
+
+
+def test_ellipses_are_two_standard_deviations_around_their_centers():
+    walks = of("book/learning/more-from-one-network", "fig-more-walks")
+    seen, own = walks.walks["0.2"], of("book/learning/bayes-by-backprop", "fig-bbb-ellipses")
+    _, exactly, cloud, *_ = drawn(lambda: walks.draw("0.2")).axes[0].lines
+    true, ours = drawn(lambda: own.draw(3)).axes[0].lines
+    covariance = own.line(3).covariance
+    apart = 1 / np.diag(np.linalg.inv(covariance))  # what is left, given the other weight
+    for curve, center, wanted in (
+        (exactly, walks.best, walks.posterior),
+        (cloud, seen.mean(0), one_run.swag_covariance(seen)),
+        (true, 0, covariance), (ours, 0, np.diag(apart)),
+    ):  # fmt: skip
+        away = curve.get_xydata() - center
+        lengths = np.einsum("bi,ij,bj->b", away, np.linalg.inv(wanted), away)
+        np.testing.assert_allclose(lengths, 4)
+    clouds = of("book/theory/rank-1-perturbations", "fig-r1p-clouds")
+    laws = "full", "independent entries"
+    found = drawn(lambda: clouds.draw(1.0, laws[1])).axes[0].patches
+    for one, points in zip(found, (clouds.found[1.0][law] for law in laws), strict=True):
+        angle, half = np.radians(one.angle), np.array([one.width, one.height]) / 4
+        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        np.testing.assert_allclose(turn * half**2 @ turn.T, np.cov(points.T), atol=1e-9)
+        np.testing.assert_allclose(one.center, points.mean(axis=0), atol=1e-9)
+
+
+def test_what_is_unclear_is_hollow():
+    settings = of("book/learning/bayes-by-backprop", "fig-bbb-settings")
+    regret = of("book/learning/pruning-and-mushrooms", "fig-bandit")
+    gaps = of("book/theory/width-and-ensemble-size", "fig-we-gap")
+    unsure = [name not in settings.sure for name in settings.effects]
+    near = [one.low <= 0 <= one.high for one in regret.against.values()]
+    middles = [x for x in drawn(regret.draw).axes[0].lines if len(x.get_xdata()) == 1]
+    for found, hollow in ((lines(drawn(settings.draw), "v"), unsure), (middles, near)):
+        assert [to_hex(one.get_markerfacecolor()) == PAGE for one in found] == hollow
+    for members in gaps.choices["members"]:
+        found = lines(drawn(lambda m=members: gaps.draw(m)), MARKERS["batch_ensemble"])
+        full = [one for one in found if one.get_markerfacecolor() == PALETTE["batch_ensemble"]]
+        assert len(full) == sum(map(len, gaps.clear[members].values()))
+
+
+def test_frames_stand_at_the_window_its_row_and_its_output():
+    windows = of("book/learning/bayesian-cnn", "fig-cnn-windows")
+    framed = [axes for axes in drawn(lambda: windows.draw(6)).axes if axes.patches]
+    assert [axes.patches[0].get_xy() for axes in framed] == [(2, 1), (0, 5), (2, 1)]
+
+
+def test_ten_images_of_a_kind_are_picked_and_none_twice():
+    plane = of("book/learning/bayesian-cnn", "fig-cnn-plane")
+    assert {len(set(plane.picked(own))) for own in plane.known.values()} == {10}

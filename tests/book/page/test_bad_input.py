@@ -12,8 +12,8 @@ from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
-from workshop.page.fields import Choice, WholeNumber
 from workshop.page.live import live, toys, trainer_state
+from workshop.page.live.trainer_state import Choice
 from workshop.page.method_table import method_table
 from workshop.page.sources import checked_tables
 from workshop.page.xray import xray_figure
@@ -180,9 +180,9 @@ def wrong(field):
     """Values that a field must refuse: just outside of it, and of another type."""
     if isinstance(field, Choice):
         return [("<b>", ValueError), (3, TypeError), (["a"], TypeError)]
-    step = 1 if isinstance(field, WholeNumber) else 1e-3
+    step = 1 if field.whole else 1e-3
     outside = [(field.low - step, ValueError), (field.high * 1.01 + step, ValueError)]
-    if isinstance(field, WholeNumber):
+    if field.whole:
         outside[1] = (field.high + 1, ValueError)
         return [*outside, (2.0, TypeError), (True, TypeError), ("1", TypeError)]
     return [*outside, (float("nan"), ValueError), ("1", TypeError), (True, TypeError)]

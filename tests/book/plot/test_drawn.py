@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 
 from ensedu.methods import METHODS
 from tests.book import looking as looks
-from tests.book.looking import LIGHT, NARROW, WIDE, drawn, meshes, words
+from tests.book.looking import LIGHT, NARROW, WIDE, drawn, words
 from workshop import plot
-from workshop.plot import Belief, style
-from workshop.plot.colored_cells import INKS
+from workshop.plot import Belief
 from workshop.plot.panels import POINTED
-from workshop.plot.style import INK, LOOKS, MUTED, PAGE, PALETTE, SHARED
+from workshop.plot.style import INK, PAGE, PALETTE, SHARED
 
 X = np.linspace(-2.0, 3.0, 11)
 
@@ -27,12 +25,6 @@ def curves(x=(1, 2), totals=None, ylim=(1, 9), **options):
     words = {"xlabel": "x", "ylabel": "y"}
     totals = {"single": [3, 4]} if totals is None else totals
     return plot.growth_curves(x, totals, ylim=ylim, **words | options)
-
-
-def distribution(S=2, m=3, n=5, unit=1.0, **options):
-    mean, draws = array(m, n, unit=unit), array(S, m, n, unit=unit)
-    given = {"mean": mean, "std": 0.75 * np.abs(mean), "draws": draws, "method": "rank1"}
-    return plot.distribution(**given | {"value_range": 2 * unit, "std_range": 3 * unit} | options)
 
 
 def pooled(interval=(0.3, 0.6, 0.9), sources=(0.1, 1.1), word="worse by little", method=None):
@@ -52,11 +44,8 @@ def belief(method, members=None):
     return Belief(method, X, np.full(11, 0.25), members)
 
 
-M, m, n = 2, 3, 5
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}
 TRUTH, MEMBERS = np.cos(X), np.sin(X) + 0.1 * np.arange(3)[:, None]
-MATRICES, W = array(M, m, n), array(m, n)
-STD = 0.75 * np.abs(W)
 NLL = {
     "a larger network": (-0.03, -0.011, 0.02), "deep_ensemble": (-0.09, -0.063, -0.03),
     "rank1": (0.01, 0.017, 0.05),
@@ -77,11 +66,6 @@ CASES = {
         lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log_x=True),
         [[0.5, 2, 3], [1, 1, 1]], {"1×", "2×", "1", "2", "8"},
     ),
-    "a distribution": (
-        distribution, [W, STD, *MATRICES, np.sign(W) * (MATRICES[1] - W) / STD],
-        {"mean", "standard deviations", "draw 1", "draw 2"},
-    ),
-    "one without spread": (lambda: distribution(std=0 * STD), [0 * STD], {"draw 1"}),
     "effects": (
         lambda: plot.effects({"NLL": NLL}, levels={"NLL": "here 97.2"}),
         [[-0.03, 0.02], [-0.011], [-0.09, -0.03], [0.017]],
@@ -127,11 +111,7 @@ def shared_panels():
 
 
 EXTREMES = {
-    "many curves": lambda: curves((1, 2), {f"curve {i}": [1, i] for i in range(24)}, (0, 24)),
-    "curves, long words": lambda: curves((1, 2), {LONG: [1, 2]}, (0, 3), xlabel=LONG, ylabel=LONG),
     "many ticks": lambda: curves(DEVICES, {"rank1": range(8)}, (0, 8), log_x=True),
-    "one number distributed": lambda: distribution(1, 1, 1),
-    "many distributed": lambda: distribution(6, 16, 16, 1e-9, method="mean_field"),
     "effects, long words": lambda: plot.effects(
         {title: NLL | {LONG: (0.0, 0.0, 0.0)} for title in ("NLL", LONG, "c", "d")},
         levels={"c": LONG},
@@ -168,11 +148,12 @@ def test_a_figure_shows_what_it_is_given_and_says_what_follows(case):
 def test_names_stand_in_the_order_of_the_ends_and_have_the_look_of_a_method():
     totals = {name: [1, end] for name, end in zip(METHODS, (3, 4, 9, 1, 3.1, 2, 7), strict=True)}
     totals["mine"] = [1, 8]
-    (axes,) = drawn(lambda: curves(totals=totals, ylim=(0, 9))).axes
+    figure = drawn(lambda: curves(totals=totals, ylim=(0, 9)))
+    (axes,) = figure.axes
     ends = [total for _, total in totals.values()]
-    heights = [text.get_position()[1] for text in axes.texts]
+    heights = [text.get_position()[1] for text in figure.texts]
     np.testing.assert_array_equal(np.argsort(heights), np.argsort(ends))
-    for line, text, name in zip(axes.lines, axes.texts, totals, strict=True):
+    for line, text, name in zip(axes.lines, figure.texts, totals, strict=True):
         assert line.get_color() == text.get_color() == PALETTE.get(name, INK)
         assert line.get_marker() == plot.MARKERS.get(name, ".")
 
@@ -233,40 +214,3 @@ def test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number():
     assert [text.get_text() for text in axes.texts] == ["2"]
     one = {"rank1": pooled((0.0, 0.1, 0.2), [0.1])}
     assert {"further out", "this data set"} <= {*words(drawn(lambda: forest(one)))}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("draw, ends, spreads", [
-    (distribution, {2}, {(0, 3)}),
-])  # fmt: skip
-def test_color_maps_have_the_ends_that_were_given_on_their_page(draw, ends, spreads, look):
-    found = {True: set(), False: set()}
-    for mesh in meshes(drawn(draw, look).axes[0]):
-        heat = style.DARK_HEAT if look.dark else style.HEAT
-        found[mesh.get_cmap() == heat].add(mesh.get_clim())
-    assert found == {True: {(-end, end) for end in ends}, False: spreads}
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_entries_can_be_read_in_their_cells(look):
-    mean = np.linspace(-1, 1, 9).reshape(3, 3)
-    given = {"mean": mean, "std": mean + 1, "draws": mean[None], "method": "mean_field"}
-    (axes,) = drawn(lambda: distribution(**given), look).axes
-    cells = [mesh.to_rgba(mesh.get_array()).reshape(-1, 4) for mesh in meshes(axes)[:3]]
-    inks = [text.get_color() for text in axes.texts if text.get_color() in INKS]
-    for ink, cell in zip(inks, np.concatenate(cells), strict=True):
-        assert looks.contrast(ink, cell[:3]) >= 4.5
-    assert not {*style.DARK, *style.DARK.values()} & {*INKS}
-
-
-@pytest.mark.parametrize("draw, solid, hatched", [
-    (distribution, [], 1 + M),
-    (lambda: distribution(method="mean_field"), [SHARED, PALETTE["mean_field"]], 1 + M),
-])  # fmt: skip
-def test_only_what_is_stored_has_a_solid_frame_and_what_is_random_is_hatched(draw, solid, hatched):
-    (axes,) = drawn(draw).axes
-    frames = [one for one in axes.patches if to_hex(one.get_edgecolor()) != style.GRID]
-    whole = [one for one in frames if one.get_linestyle() in ("solid", "-")]
-    assert [to_hex(one.get_edgecolor()) for one in whole if one.get_linewidth()] == solid
-    assert len([one for one in frames if one.get_hatch()]) == hatched
-    assert {to_hex(one.get_edgecolor()) for one in frames if one not in whole} <= {MUTED}

@@ -15,7 +15,7 @@ from matplotlib.ft2font import FT2Font
 from ensedu.methods import METHODS
 from tests.book.looking import LIGHT, contrast, linear
 from workshop import plot
-from workshop.plot import colored_cells, fonts, house_style, panels, rendering, style
+from workshop.plot import fonts, house_style, panels, rendering, style
 from workshop.plot.compact import compact
 from workshop.plot.panels import (
     decimal,
@@ -28,7 +28,6 @@ from workshop.plot.renderings import in_dark, renderings
 from workshop.plot.style import DARK, LOOKS, PALETTE, Look
 from workshop.plot.text_layout import (
     number_in_words,
-    wrapped,
 )  # fmt: skip
 
 WHITE, NIGHT = "#ffffff", (18 / 255,) * 3
@@ -201,15 +200,6 @@ def test_figures_are_written_in_the_packages_own_letters():
         assert set(map(ord, needed)) <= set(FT2Font(found).get_charmap())
 
 
-@pytest.mark.parametrize("words, room, expected", [
-    ("deep ensemble", 2, "deep ensemble"), ("deep ensemble", 1, "deep\nensemble"),
-    ("a formula $x + y + z$ here", 0.8, "a formula\n$x + y + z$\nhere"), ("", 1, ""),
-    ("MW", 0.01, "M\nW"), ("a few words " * 9, 0.8, "a few\nwords a\nfew words\na few…"),
-])  # fmt: skip
-def test_texts_are_broken_between_words(words, room, expected):
-    assert wrapped(words, room) == expected
-
-
 def signed(value):
     return decimal(value, 2, "+")
 
@@ -221,9 +211,6 @@ def signed(value):
     (number_in_words, 1e15, "10¹⁵"), (number_in_words, 2.5e60, "2.5·10⁶⁰"),
     (number_in_words, -2e-7, "−2·10⁻⁷"), (number, -1.5, "−1.5"),
     (signed, -0.25, "−0.25"), (signed, 1234.5, "+1,234.50"), (signed, -0.004, "0.00"),
-    (colored_cells.entry_text, -0.004, "0.00"),
-    (colored_cells.entry_text, -1.236, "−1.24"), (colored_cells.scale_number, 12345.6, "12,346"),
-    (colored_cells.scale_number, 0.00161, "0.0016"), (colored_cells.scale_number, -5.764, "−5.76"),
 ])  # fmt: skip
 def test_numbers_in_few_letters(write, value, expected):
     assert write(value) == expected

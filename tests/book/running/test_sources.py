@@ -70,32 +70,3 @@ def test_what_is_not_read_of_a_package_is_left_out():
     assert not {"workshop/plot/forest.py", "workshop/plot/effects.py"} & found
     for code in ("print(plot.key, getattr(plot, 'png'))", "plot.key, plot.forest.x", ""):
         assert {"workshop/plot/forest.py"} <= read(code)
-
-
-def test_it_follows_what_changes(tmp_path, monkeypatch):
-    for name, text in (
-        ("ensedu/__init__.py", ""),
-        ("ensedu/near.py", "from ensedu import far\n"),
-        ("ensedu/far.py", "x = 1\n"),
-        ("ensedu/other.py", "x = 1\n"),
-        ("trial.py", "import ensedu.near\n\n\ndef run():\n    return {}\n"),
-    ):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.setattr(sources, "PACKAGES", {"ensedu": tmp_path / "ensedu"})
-    spec = importlib.util.spec_from_file_location("trial", tmp_path / "trial.py")
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "trial", module)
-    source = (tmp_path / "trial.py").read_text().replace("import ensedu.near", "")
-    exec(compile(source, str(tmp_path / "trial.py"), "exec"), vars(module))
-    assert {file.name for file in sources.source_files(module.run)} == {
-        "__init__.py",
-        "near.py",
-        "far.py",
-        "trial.py",
-    }
-    digests = [sources.code_digest(module.run)]
-    for name, text in (("other", "x = 2\n"), ("far", "x=1  # one\n"), ("far", "x = 2\n")):
-        (tmp_path / "ensedu" / f"{name}.py").write_text(text)
-        digests.append(sources.code_digest(module.run))
-    assert digests[0] == digests[1] == digests[2] != digests[3]

@@ -21,8 +21,6 @@ def run(i, name, slope):
     match os.environ.get("TOY_FAULT") if i == 7 else None:
         case "raise":
             raise ZeroDivisionError("seven is too many")
-        case "hang":
-            time.sleep(600)
         case "die":
             os._exit(1)
         case "threads":

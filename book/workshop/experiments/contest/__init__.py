@@ -64,8 +64,6 @@ from workshop.experiments.contest.tasks import TASKS
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
-__all__ = ["ENTRANTS", "TABLES", "run"]
-
 #: Who takes part in some table.
 ENTRANTS = CONTESTANTS | HALVES | AGAIN | TABULAR
 #: The tasks on which networks of half the width take part, too.

@@ -33,26 +33,17 @@ LEVEL = 0.9
 
 @dataclass(frozen=True)
 class Mix:
-    """A mixture.
+    """A mixture."""
 
-    Attributes
-    ----------
-    name
-        What it is called.
-    kind
-        "ordinary" or "unusual".
-    row
-        Its place among the test rows of the split.
-    strength
-        What was measured, MPa.
-    distance
-        How far its row lies from the nearest row to train on, by standardized columns.
-    """
-
+    #: What it is called.
     name: str
+    #: "ordinary" or "unusual".
     kind: str
+    #: Its place among the test rows of the split.
     row: int
+    #: What was measured, MPa.
     strength: float
+    #: How far its row lies from the nearest row to train on, by standardized columns.
     distance: float
 
 

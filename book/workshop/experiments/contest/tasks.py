@@ -28,11 +28,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from numpy.random import Generator
 
+from ensedu import data
 from ensedu.common.checks import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
-from ensedu.data import digits, letters, mnist5000, noisy, rotated
+from workshop.drawings import LETTERS, jittered, seen
 from workshop.experiments.bayesian_cnn import LIKE_DIGITS
-from workshop.page.digit.drawings import LETTERS, jittered, seen
 
 #: The most rows of a task.
 MOST_ROWS = 3000
@@ -242,9 +242,9 @@ def credit() -> Task:
 
 
 @cache
-def small_digits() -> Task:
+def digits() -> Task:
     """Digits of 8 × 8 pixels (scikit-learn); drawn letters are foreign."""
-    x, y = digits()
+    x, y = data.digits()
     rng = np.random.default_rng(FOREIGN)
     hands = [*LETTERS.values()]
     foreign = np.stack([seen(jittered(hands[i % len(hands)], rng)) for i in range(FOREIGN)])
@@ -276,26 +276,12 @@ def lenet() -> Task:
 
 #: The contest's tasks, numbers first.
 TASKS: dict[str, Callable[[], Task]] = {
-    "gpa2": gpa2,
-    "college_distance": college_distance,
-    "deliveries": deliveries,
-    "computers": computers,
-    "saratoga": saratoga,
-    "check_times": check_times,
-    "wage": wage,
-    "concrete": concrete,
-    "diamonds": diamonds,
-    "hpc": hpc,
-    "churn": churn,
-    "telco": telco,
-    "breast_cancer": breast_cancer,
-    "cells": cells,
-    "leaves": leaves,
-    "credit": credit,
-    "digits": small_digits,
-    "mnist": mnist,
-    "lenet": lenet,
-}
+    task.__name__: task
+    for task in (
+        gpa2, college_distance, deliveries, computers, saratoga, check_times, wage, concrete,
+        diamonds, hpc, churn, telco, breast_cancer, cells, leaves, credit, digits, mnist, lenet,
+    )
+}  # fmt: skip
 #: Tasks on which methods had been compared before the protocol was final.
 SEEN = ("concrete", "diamonds", "breast_cancer", "digits", "mnist", "lenet")
 
@@ -346,9 +332,9 @@ def capped(groups: Int[Array, " N"]) -> Int[Array, " rows"]:
 @cache
 def mnist_and_letters() -> tuple[Float[Array, "N 784"], Int[Array, " N"], Float[Array, "F 784"]]:
     """Return images of MNIST, their labels, and letters that look like no digit."""
-    x, y = mnist5000()
+    x, y = data.mnist5000()
     rows = capped(np.arange(len(x)))
-    drawn, names = letters()
+    drawn, names = data.letters()
     foreign = drawn[[name not in LIKE_DIGITS for name in names]]
     return x[rows], y[rows], foreign.reshape(len(foreign), -1)
 
@@ -357,6 +343,6 @@ def of_images(side: int) -> dict[str, Shift]:
     """Return the shifts of images: turned by `DEGREES`, and with noise."""
 
     def turned(x: Float[Array, "B *pixels"], rng: Generator) -> Float[Array, "B *pixels"]:
-        return rotated(x.reshape(-1, side, side), DEGREES).reshape(x.shape)
+        return data.rotated(x.reshape(-1, side, side), DEGREES).reshape(x.shape)
 
-    return {"rotation": turned, "noise": lambda x, rng: noisy(x, NOISE, rng)}
+    return {"rotation": turned, "noise": lambda x, rng: data.noisy(x, NOISE, rng)}

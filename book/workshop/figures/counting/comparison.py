@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from workshop import plot
 from workshop.plot.style import Figure
@@ -37,25 +38,19 @@ PUBLISHED: dict[str, dict[str, str | None]] = {
 }
 
 
+@dataclass(eq=False)
 class Depths:
-    """What networks of one to nine hidden layers hold under each method, over one network's.
+    """What networks of one to nine hidden layers hold under each method, over one network's."""
 
-    Parameters
-    ----------
-    depths
-        Numbers of hidden layers.
-    counts
-        By width, to those of each method.
-    members
-        M.
-    """
+    #: Numbers of hidden layers.
+    depths: Sequence[int]
+    #: By width, to those of each method.
+    counts: Mapping[int, Mapping[str, Sequence[int]]]
+    #: M.
+    members: int
 
-    def __init__(
-        self, depths: Sequence[int], counts: Mapping[int, Mapping[str, Sequence[int]]],
-        members: int,
-    ) -> None:  # fmt: skip
-        self.depths, self.counts, self.members = depths, counts, members
-        self.choices = {"width": [*counts]}
+    def __post_init__(self) -> None:
+        self.choices = {"width": [*self.counts]}
 
     def draw(self, width: int) -> Figure:
         """Draw a curve a method."""
@@ -66,7 +61,6 @@ class Depths:
         )  # fmt: skip
 
     def say(self, width: int) -> str:
-        """Say what copies cost, and what sharing does, where the curves end."""
         own = self.counts[width]
         copies, shared = (
             own[method][-1] / own["single"][-1] for method in ("deep_ensemble", "batch_ensemble")

@@ -1,12 +1,34 @@
 """What *What is inside a rank-1 BNN?* draws and says: random matrices."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap
+from matplotlib.patches import Rectangle
 from numpy import ndarray as Array
 
-from workshop import plot
-from workshop.plot.style import Figure
+from ensedu.methods import METHODS
+from workshop.plot.colored_cells import scale_below
+from workshop.plot.panels import number, panels
+from workshop.plot.style import (
+    MUTED,
+    PAGE,
+    SHARED,
+    Figure,
+    color,
+    heat_colors,
+    house_style,
+    tint,
+)
+
+#: Inches: how wide a hatched frame is.
+BAND = 0.08
+#: The frame of what is never stored.
+COMPUTED = {"ec": MUTED, "lw": 0.8, "ls": "--"}
 
 # Captions.
 CAPTION = (
@@ -21,40 +43,67 @@ ALT = (
 )
 DISTRIBUTION = (
     "Whole rows and columns move together. Three draws of a random matrix, and below each how "
-    "far its weights moved."
+    "far its weights moved: red away from 0, blue toward it or past it."
 )
 
 
+@dataclass(eq=False)
 class Distribution:
-    """A random matrix, and samples of it.
+    """A random matrix, and samples of it."""
 
-    Parameters
-    ----------
-    mean, std
-        (m, n) each, the same for both.
-    draws
-        (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
-    """
+    #: (m, n) each, the same for both.
+    mean: Float[Array, "m n"]
+    std: Float[Array, "m n"]
+    #: (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
+    draws: Mapping[str, Float[Array, "S m n"]]
 
-    def __init__(
-        self, mean: Float[Array, "m n"], std: Float[Array, "m n"],
-        draws: Mapping[str, Float[Array, "S m n"]],
-    ) -> None:  # fmt: skip
-        self.mean, self.std, self.draws = mean, std, draws
-        self.choices = {"method": [name.replace("1", "-1").replace("_", "-") for name in draws]}
+    def __post_init__(self) -> None:
+        self.choices = {
+            "method": [name.replace("1", "-1").replace("_", "-") for name in self.draws]
+        }
 
     def draw(self, method: str) -> Figure:
-        """Draw mean, standard deviation, samples, and how far each weight moved."""
+        """Draw mean and σ, and samples above how far each of their weights moved."""
         name = dict(zip(self.choices["method"], self.draws, strict=True))[method]
-        return plot.distribution(
-            self.mean, self.std, self.draws[name], method=name, value_range=0.9, std_range=0.8
-        )
+        draws, own = self.draws[name], color(name)
+        away = np.where(self.mean < 0, -1.0, 1.0) * (draws - self.mean)
+        moved = np.divide(away, self.std, out=np.zeros_like(away), where=self.std > 0)
+        stored, heat = not METHODS[name].modulated, heat_colors()
+        frame = {"ec": SHARED, "lw": 2.0} if stored else COMPUTED
+        hatched = {"ec": own, "lw": 0.9 * stored, "hatch": "//////"}
+        with house_style():
+            figure, found = panels(
+                2 + 2 * len(draws), height=1.1, columns=(1 + len(draws),) * 2, left=0.13,
+                right=0.13, above=0.42, below=0.3,
+            )  # fmt: skip
+            above, below = found[: 1 + len(draws)], found[1 + len(draws) :]
+            show(above[0], self.mean, "mean", heat, (-1, 1), frame)
+            show(below[0], self.std, "σ", tint(own), (0, 1), hatched)
+            for i, (sample, change) in enumerate(zip(draws, moved, strict=True), start=1):
+                show(above[i], sample, f"sample {i}", heat, (-1, 1), hatched)
+                show(below[i], change, "moved, in σ", heat, (-2, 2), COMPUTED)
+        return figure
 
     def say(self, method: str) -> str:
-        """Say what moves together."""
         return {
             "rank-1": "Rank-1: the weights of a row share one random number, and so do those of a "
             "column. They move together.",
             "mean-field": "Mean-field, with the same means and standard deviations: each weight "
             "moves for itself.",
         }[method]
+
+
+def show(
+    axes: Axes, values: Float[Array, "m n"], title: str, cmap: Colormap, ends: tuple[float, float],
+    frame: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Draw a matrix in a frame, which is wide where it is hatched, and the scale of its colors."""
+    m, n = values.shape
+    axes.pcolormesh(values, cmap=cmap, vmin=ends[0], vmax=ends[1], ec=PAGE, lw=0.5)
+    axes.set(xlim=(0, n), ylim=(m, 0), xticks=[], yticks=[])
+    axes.set_title(title, pad=10)
+    axes.set_frame_on(False)
+    band = BAND / (axes.get_window_extent().size / axes.figure.dpi) * ("hatch" in frame)
+    style = {"transform": axes.transAxes, "fc": "none", "clip_on": False} | frame
+    axes.add_patch(Rectangle(-band, *(1 + 2 * band), zorder=3 * ("hatch" not in frame), **style))
+    scale_below(axes, cmap, tuple(number(end) for end in ends), 0.42)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.plot.panels import RIGHT, inches, panels, set_axis
+from workshop.plot.panels import RIGHT, beside, inches, panels, set_axis
 from workshop.plot.style import INK, MARKERS, Figure, color, house_style
 
 # Captions.
@@ -45,18 +45,15 @@ def method_of(name: str) -> str:
     return OTHERS.get(name, "batch_ensemble")
 
 
+@dataclass(eq=False)
 class Alike:
-    """How often members disagree, in parts of what independent errors would give.
+    """How often members disagree, in parts of what independent errors would give."""
 
-    Parameters
-    ----------
-    ratios
-        By data set, and by what members start from.
-    """
+    #: By data set, and by what members start from.
+    ratios: Mapping[str, Mapping[str, float]]
 
-    def __init__(self, ratios: Mapping[str, Mapping[str, float]]) -> None:
-        self.ratios = ratios
-        self.choices = {"images": [*ratios]}
+    def __post_init__(self) -> None:
+        self.choices = {"images": [*self.ratios]}
 
     def draw(self, images: str) -> Figure:
         """Draw a bar a row, from one network at 0 on."""
@@ -71,8 +68,7 @@ class Alike:
                     axes.plot([0, ratio], [y, y], lw=3, **own)
                     axes.plot(ratio, y, marker=MARKERS[method_of(name)], ms=9, **own)
                 words = "not run" if ratio is None else f"{ratio:.2f}"
-                axes.annotate(words, (ratio or 0, y), (11, 0), textcoords="offset points",
-                              va="center", **own)  # fmt: skip
+                beside(axes, words, (ratio or 0, y), (11, 0), own["color"], va="center")
             axes.set(ylim=(len(names) - 0.5, -0.5), title="how much two members disagree")
             axes.set_yticks(range(len(names)), names)
             axes.tick_params(axis="y", length=0)
@@ -83,7 +79,6 @@ class Alike:
         return figure
 
     def say(self, images: str) -> str:
-        """Compare random signs with a deep ensemble."""
         signs, deep = (self.ratios[images][name] for name in ("random signs", "deep ensemble"))
         return (
             f"On {images}, members from random signs reach {signs:.2f} of independent errors' "
@@ -93,41 +88,29 @@ class Alike:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training ends with.
+    """What training ends with."""
 
-    Attributes
-    ----------
-    disagreement
-        The part of test images that two members class differently.
-    nll
-        That of the ensemble.
-    """
-
+    #: The part of test images that two members class differently.
     disagreement: float
+    #: That of the ensemble.
     nll: float
 
 
+@dataclass(eq=False)
 class Diversity:
-    """The NLL over the disagreement, trained on the average of losses, and on the ensemble's own.
+    """The NLL over the disagreement, trained on the average of losses, or on the ensemble's own."""
 
-    Parameters
-    ----------
-    ends
-        By what members start from, one or both.
-    single
-        The NLL of one network.
-    """
-
-    def __init__(self, ends: Mapping[str, Sequence[Trained]], single: float) -> None:
-        self.ends, self.single = ends, single
+    #: By what members start from, one or both.
+    ends: Mapping[str, Sequence[Trained]]
+    #: The NLL of one network.
+    single: float
 
     def draw(self) -> Figure:
         """Draw a dot or an arrow a name."""
         with house_style():
             figure, [axes] = panels(1, height=3.6)
             axes.axhline(self.single, color=GRAY, lw=1.6)
-            axes.annotate("one network", (0.3, self.single), (0, -6), textcoords="offset points",
-                          color=GRAY, va="top")  # fmt: skip
+            beside(axes, "one network", (0.3, self.single), (0, -6), GRAY, va="top")
             for name, ends in self.ends.items():
                 own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
                 arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
@@ -135,8 +118,7 @@ class Diversity:
                     axes.annotate("", end, places[0], arrowprops=arrow)
                 axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
                 where, side = BESIDE[name]
-                axes.annotate(name, places[0], where, textcoords="offset points", color=own,
-                              ha=side, weight="bold")  # fmt: skip
+                beside(axes, name, places[0], where, own, ha=side, weight="bold")
             axes.set(xlabel="two members disagree, %", ylabel="NLL of the ensemble")
             axes.set(xscale="log", ylim=(0.06, 0.16))
             axes.minorticks_off()
@@ -144,7 +126,6 @@ class Diversity:
         return figure
 
     def say(self) -> str:
-        """Say where the longest arrow leads."""
         first, last = self.ends["random signs"]
         return (
             f"From random signs, on its own loss: disagreement {100 * last.disagreement:.1f}% "

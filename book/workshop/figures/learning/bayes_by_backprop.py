@@ -16,7 +16,7 @@ from numpy import ndarray as Array
 from ensedu.uncertainty import Interval
 from workshop import plot
 from workshop.plot.moving import Computed, moves, steps
-from workshop.plot.panels import ends_room, name_curves
+from workshop.plot.panels import ends_room, name_curves, number_ticks
 from workshop.plot.style import INK, MUTED, Figure, color
 from workshop.plot.text_layout import SMALL
 
@@ -56,20 +56,13 @@ BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Two posteriors of the weights of a line, intercept and slope.
+    """Two posteriors of the weights of a line, intercept and slope."""
 
-    Attributes
-    ----------
-    inputs
-        (N,): where the data lie.
-    precision
-        (2, 2): the inverse of the exact posterior's covariance.
-    doubt
-        Two of (B,): the standard deviations of f(x), exact and of independent weights.
-    """
-
+    #: (N,): where the data lie.
     inputs: Float[Array, " N"]
+    #: (2, 2): the inverse of the exact posterior's covariance.
     precision: Float[Array, "2 2"]
+    #: Two of (B,): the standard deviations of f(x), exact and of independent weights.
     doubt: tuple[Float[Array, " B"], Float[Array, " B"]]
 
     @property
@@ -88,18 +81,9 @@ def ellipse(covariance: Float[Array, "2 2"]) -> Float[Array, "2 K"]:
     return 2 * np.linalg.cholesky(covariance) @ np.stack([np.cos(TURN), np.sin(TURN)])
 
 
+@dataclass(eq=False)
 class Lines(Computed):
-    """The exact posterior and that of independent weights; a page computes both.
-
-    Parameters
-    ----------
-    x
-        (B,): where f is drawn.
-    line
-        Both posteriors, by where the inputs of the line lie.
-    noise
-        The standard deviation of the noise.
-    """
+    """The exact posterior and that of independent weights; a page computes both."""
 
     formula = "line"
     words = (
@@ -108,9 +92,15 @@ class Lines(Computed):
     )
     choices: ClassVar = {"inputs_around": steps(-1, 4, 0.05)}
 
-    def __init__(self, x: Float[Array, " B"], line: Callable[[float | int], Line], noise: float):
-        self.x, self.line = x, line
-        self.data = {"inputs": line(0).inputs, "x": x, "noise": noise, "turn": TURN}
+    #: (B,): where f is drawn.
+    x: Float[Array, " B"]
+    #: Both posteriors, by where the inputs of the line lie.
+    line: Callable[[float | int], Line]
+    #: The standard deviation of the noise.
+    noise: float
+
+    def __post_init__(self) -> None:
+        self.data = {"inputs": self.line(0).inputs, "x": self.x, "noise": self.noise, "turn": TURN}
 
     def numbers(self, inputs_around: float | int) -> dict[str, Any]:
         """Return both ellipses, and the doubt in f(x)."""
@@ -154,19 +144,14 @@ def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -
     axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
 
 
+@dataclass(eq=False)
 class Distances:
-    """The ratio of standard deviations, each method's over that of NUTS, by place.
+    """The ratio of standard deviations, each method's over that of NUTS, by place."""
 
-    Parameters
-    ----------
-    ratios
-        By method and place, the places in their order.
-    names
-        What the methods are called.
-    """
-
-    def __init__(self, ratios: Mapping[str, Mapping[str, float]], names: Mapping[str, str]) -> None:
-        self.ratios, self.names = ratios, names
+    #: By method and place, the places in their order.
+    ratios: Mapping[str, Mapping[str, float]]
+    #: What the methods are called.
+    names: Mapping[str, str]
 
     def draw(self) -> Figure:
         """Draw a line a method over the places, on an axis of square roots, which holds 0."""
@@ -178,7 +163,7 @@ class Distances:
             axes.set_yscale("function", functions=(np.sqrt, np.square))
             axes.set(title="σ over that of NUTS", xlim=(-0.2, 2.15), ylim=(0, 5))
             axes.set_xticks(range(3), places)
-            axes.set_yticks([0, 0.25, 0.5, 1, 2, 4], ["0", "0.25", "0.5", "1", "2", "4"])
+            number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])
             axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
             axes.axhline(1, color=INK, lw=1.4)
             for name, own in self.ratios.items():
@@ -192,7 +177,6 @@ class Distances:
         return figure
 
     def say(self) -> str:
-        """Say how many doubt too much, and where."""
         near, between = (
             sum(own[place] > 1 for own in self.ratios.values()) for place in ("regions", "gap")
         )
@@ -202,21 +186,16 @@ class Distances:
         )
 
 
+@dataclass(eq=False)
 class Settings:
-    """What each change of the base setting does to the NLL at the data.
+    """What each change of the base setting does to the NLL at the data."""
 
-    Parameters
-    ----------
-    effects
-        By change, the paired difference from the base.
-    sure
-        Those that are clear.
-    base
-        The base setting's NLL.
-    """
-
-    def __init__(self, effects: Mapping[str, Interval], sure: Collection[str], base: float) -> None:
-        self.effects, self.sure, self.base = effects, sure, base
+    #: By change, the paired difference from the base.
+    effects: Mapping[str, Interval]
+    #: Those that are clear.
+    sure: Collection[str]
+    #: The base setting's NLL.
+    base: float
 
     def draw(self) -> Figure:
         """Draw a row a change."""
@@ -228,7 +207,6 @@ class Settings:
         )  # fmt: skip
 
     def say(self) -> str:
-        """Say what helps most, and what harms most."""
         best, *_, worst = sorted(self.sure, key=lambda name: self.effects[name].mean)
         return (
             f"Most is gained by {best}, most lost by {worst}: "

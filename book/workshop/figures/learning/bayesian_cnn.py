@@ -4,6 +4,7 @@ The aleatoric part is gray, the epistemic one has the pink of a mean-field netwo
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy import ndarray as Array
 
 from workshop import plot
 from workshop.experiments.bayesian_cnn_images import CUT, Known, Seen, doubtful_shares
-from workshop.plot.panels import ends_room, name_ends, panels, place, press, write
+from workshop.plot.panels import ends_room, name_ends, number_ticks, panels, place, press, write
 from workshop.plot.style import DOUBT, INK, MUTED, SHARED, Figure, color, house_style, tint
 from workshop.plot.text_layout import SMALL
 
@@ -62,12 +63,14 @@ def paper(figure: Figure) -> Axes:
     return axes
 
 
+@dataclass(eq=False)
 class Images:
     """A few images, and what the weight samples say of the chosen one, from 1."""
 
-    def __init__(self, seen: Sequence[Seen]) -> None:
-        self.seen = seen
-        self.choices = {"image": [*range(1, len(seen) + 1)]}
+    seen: Sequence[Seen]
+
+    def __post_init__(self) -> None:
+        self.choices = {"image": [*range(1, len(self.seen) + 1)]}
 
     def draw(self, image: int) -> Figure:
         """Draw all with their doubt, and the samples of one."""
@@ -113,7 +116,6 @@ class Images:
             y += part / 1.1
 
     def say(self, image: int) -> str:
-        """Say both parts."""
         one = self.seen[image - 1]
         aleatoric, epistemic = one.parts
         return (
@@ -122,12 +124,17 @@ class Images:
         )
 
 
+@dataclass(eq=False)
 class Windows:
     """An image (5, 5), its windows (9, 9), a kernel (9,), and the mean (9,) of each output."""
 
-    def __init__(self, image: Array, windows: Array, kernel: Array, mean: Array) -> None:
-        self.image, self.windows, self.kernel, self.mean = image, windows, kernel, mean
-        self.choices = {"window": [*range(1, len(windows) + 1)]}
+    image: Array
+    windows: Array
+    kernel: Array
+    mean: Array
+
+    def __post_init__(self) -> None:
+        self.choices = {"window": [*range(1, len(self.windows) + 1)]}
 
     def draw(self, window: int) -> Figure:
         """Draw all as tables of numbers, and frame what belongs to one window."""
@@ -161,7 +168,6 @@ class Windows:
         return figure
 
     def say(self, window: int) -> str:
-        """Say what the framed output is."""
         return f"Pixels of ink that window {window} and the kernel share: {self.mean[window - 1]}."
 
 
@@ -183,13 +189,13 @@ def table(
         )
 
 
+@dataclass(eq=False)
 class Plane:
     """All images in the plane of the two parts of doubt, by kind."""
 
     ENDS = np.array([0.7, 0.37])  # of the axes
 
-    def __init__(self, known: Mapping[str, Known]) -> None:
-        self.known = known
+    known: Mapping[str, Known]
 
     def picked(self, own: Known) -> list[int]:
         """Return ten images that are not sure, each far from those before."""
@@ -224,7 +230,6 @@ class Plane:
         return figure
 
     def say(self) -> str:
-        """Say the mean share of both."""
         shares = [doubtful_shares(own).mean() for own in self.known.values()]
         return (
             f"Above {CUT:g} in all, {shares[0]:.0%} of a digit's doubt is epistemic on average, "
@@ -232,27 +237,21 @@ class Plane:
         )
 
 
+@dataclass(eq=False)
 class Sigmas:
-    """σ and doubt over epochs (E,).
+    """σ and doubt over epochs (E,)."""
 
-    Parameters
-    ----------
-    epochs
-        When we looked.
-    sigmas
-        By what was trained: (L, E), the mean σ of each layer.
-    parts
-        By what was trained: (2, E), the mean traces, aleatoric and epistemic.
-    alone
-        By what was trained: (E,), σ of a weight that the data do not touch.
-    """
+    #: When we looked.
+    epochs: Sequence[int]
+    #: By what was trained: (L, E), the mean σ of each layer.
+    sigmas: Mapping[str, Float[Array, "L E"]]
+    #: By what was trained: (2, E), the mean traces, aleatoric and epistemic.
+    parts: Mapping[str, Float[Array, "2 E"]]
+    #: By what was trained: (E,), σ of a weight that the data do not touch.
+    alone: Mapping[str, Float[Array, " E"]]
 
-    def __init__(
-        self, epochs: Sequence[int], sigmas: Mapping[str, Float[Array, "L E"]],
-        parts: Mapping[str, Float[Array, "2 E"]], alone: Mapping[str, Float[Array, " E"]],
-    ) -> None:  # fmt: skip
-        self.epochs, self.sigmas, self.parts, self.alone = epochs, sigmas, parts, alone
-        self.choices = {"trained": [*sigmas]}
+    def __post_init__(self) -> None:
+        self.choices = {"trained": [*self.sigmas]}
 
     def draw(self, trained: str) -> Figure:
         """Draw a panel for σ, and one for both parts of the doubt."""
@@ -270,13 +269,11 @@ class Sigmas:
             right.set(title="parts of the doubt", ylim=(3e-3, 0.6))
             for axes, ticks in ((left, [0.01, 0.02, 0.03]), (right, [0.01, 0.1])):
                 axes.set(xlabel="epoch", xlim=(0, self.epochs[-1]), yscale="log")
-                axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-                axes.minorticks_off()
+                number_ticks(axes, y=ticks)
             name_ends(figure, right, ends)
         return figure
 
     def say(self, trained: str) -> str:
-        """Say where σ ends."""
         last = self.sigmas[trained][:, -1]
         return (
             f"σ ends at {last.min():.3f} to {last.max():.3f}; a weight that no digit touches, at "

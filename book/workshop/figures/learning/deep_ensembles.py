@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from workshop.plot.panels import ends_room, name_ends, panels
+from workshop.plot.panels import beside, ends_room, name_ends, panels
 from workshop.plot.style import INK, Figure, color, house_style
 
 # Captions.
@@ -45,32 +45,23 @@ AIR = 0.25
 
 @dataclass(frozen=True, eq=False)
 class BySize:
-    """A score of ensembles of 1 to M members.
+    """A score of ensembles of 1 to M members."""
 
-    Attributes
-    ----------
-    mean
-        (M,), what was measured.
-    law
-        (M,), what the first two say of all.
-    """
-
+    #: (M,), what was measured.
     mean: Float[Array, " M"]
+    #: (M,), what the first two say of all.
     law: Float[Array, " M"]
 
 
+@dataclass(eq=False)
 class Members:
-    """What one more member adds.
+    """What one more member adds."""
 
-    Parameters
-    ----------
-    scores
-        By data set, and by the title of a panel.
-    """
+    #: By data set, and by the title of a panel.
+    scores: Mapping[str, Mapping[str, BySize]]
 
-    def __init__(self, scores: Mapping[str, Mapping[str, BySize]]) -> None:
-        self.scores = scores
-        self.choices = {"data": [*scores]}
+    def __post_init__(self) -> None:
+        self.choices = {"data": [*self.scores]}
 
     def draw(self, data: str) -> Figure:
         """Draw a panel a score."""
@@ -87,14 +78,10 @@ class Members:
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)
-                axes.annotate(
-                    "one network", (1, own.mean[0]), (9, 0), textcoords="offset points",
-                    va="center", color=gray,
-                )  # fmt: skip
+                beside(axes, "one network", (1, own.mean[0]), (9, 0), gray, va="center")
         return figure
 
     def say(self, data: str) -> str:
-        """Say how much comes early."""
         title, own = next(iter(self.scores[data].items()))
         one, five, last = own.mean[[0, 4, -1]]
         return (
@@ -102,26 +89,24 @@ class Members:
         )
 
 
+@dataclass(eq=False)
 class Own:
-    """New rows of a table, with their intervals.
+    """New rows of a table, with their intervals."""
 
-    Parameters
-    ----------
-    title
-        What is predicted, and its unit.
-    low, mean, high
-        (B,), the predictions and the ends of their intervals.
-    true
-        (B,), what was measured.
-    """
+    #: What is predicted, and its unit.
+    title: str
+    #: (B,), the predictions and the ends of their intervals.
+    low: Float[Array, " B"]
+    mean: Float[Array, " B"]
+    high: Float[Array, " B"]
+    #: (B,), what was measured.
+    true: Float[Array, " B"]
 
-    def __init__(
-        self, title: str, low: Float[Array, " B"], mean: Float[Array, " B"],
-        high: Float[Array, " B"], true: Float[Array, " B"],
-    ) -> None:  # fmt: skip
-        order = np.argsort(mean)
-        self.title = title
-        self.low, self.mean, self.high, self.true = (v[order] for v in (low, mean, high, true))
+    def __post_init__(self) -> None:
+        order = np.argsort(self.mean)
+        self.low, self.mean, self.high, self.true = (
+            v[order] for v in (self.low, self.mean, self.high, self.true)
+        )
 
     def draw(self) -> Figure:
         """Draw a line a row."""
@@ -141,6 +126,5 @@ class Own:
         return figure
 
     def say(self) -> str:
-        """Say how many intervals hold the true value."""
         inside = int(((self.low <= self.true) & (self.true <= self.high)).sum())
         return f"{inside} of {len(self.true)} intervals hold the true value."

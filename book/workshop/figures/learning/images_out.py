@@ -1,17 +1,17 @@
 """What *Images out* draws and says: a doubled photograph, and where its networks doubt it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap
 from numpy import ndarray as Array
 
 from workshop import plot
 from workshop.experiments.images_out import METHODS, TEST, Crop
+from workshop.plot.colored_cells import scale_below
 from workshop.plot.panels import widths
-from workshop.plot.style import MUTED, Figure, color, tint
-from workshop.plot.text_layout import SMALL
+from workshop.plot.style import Figure, color, tint
 
 # Captions.
 CROPS = (
@@ -29,17 +29,14 @@ SPACE = 0.06  # inches at either side of a panel
 SCALE = 0.3  # inches below a panel, for the scale of its colors
 
 
+@dataclass(eq=False)
 class Crops:
-    """A part of a photograph, as it was given, made, doubted and wrong.
+    """A part of a photograph, as it was given, made, doubted and wrong."""
 
-    Parameters
-    ----------
-    crops
-        By photograph and method.
-    """
+    #: By photograph and method.
+    crops: Mapping[tuple[str, str], Crop]
 
-    def __init__(self, crops: Mapping[tuple[str, str], Crop]) -> None:
-        self.crops = crops
+    def __post_init__(self) -> None:
         self.keys = {name: key for key, name in METHODS.items()}
         self.choices = {"photograph": list(TEST), "method": list(self.keys)}
 
@@ -58,30 +55,15 @@ class Crops:
             show(doubt, crop.std, "σ", tint(color(key)), MOST)
             show(wrong, crop.error, "error", tint(color(key)), MOST)
             for axes in (doubt, wrong):
-                _show_scale(axes, tint(color(key)), side)
+                scale_below(axes, tint(color(key)), ("0", f"≥ {MOST}"), SCALE)
         return figure
 
     def say(self, photograph: str, method: str) -> str:
-        """Say how much of the error the most doubted pixels hold."""
         share = self.crops[photograph, self.keys[method]].found
         return (
             f"{photograph.capitalize()}, {method}: the tenth of these pixels with the largest σ "
             f"holds {share:.0%} of the squared error."
         )
-
-
-def _show_scale(axes: Axes, cmap: str | Colormap, side: float | int) -> None:
-    """Draw below a panel, so many inches high, what its colors are."""
-    middle = -SCALE / 2 / side
-    strip = axes.inset_axes((0.1, middle - 0.03, 0.62, 0.06))
-    strip.imshow(np.linspace(0, 1, 64)[None], cmap=cmap, aspect="auto")
-    strip.set(xticks=[], yticks=[])
-    strip.set_axis_off()
-    for x, ha, words in ((0.0, "left", "0"), (1.0, "right", f"≥ {MOST}")):
-        axes.text(
-            x, middle, words, ha=ha, va="center", transform=axes.transAxes, color=MUTED,
-            fontsize=SMALL,
-        )  # fmt: skip
 
 
 def show(axes: Axes, pixels: Array, title: str, cmap: str | Colormap, most: float | int) -> None:

@@ -1,6 +1,7 @@
 """What *MC dropout* draws and says: how far passes are apart, and what it costs to average them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -8,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import draw_doubt
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import MUTED, Figure, color, house_style
 
 # Captions.
@@ -38,22 +39,14 @@ OURS, GRAY = color("mc_dropout"), color("single")
 HIGH = 2.5
 
 
+@dataclass(eq=False)
 class Spread:
-    """How far passes are apart where there are data.
+    """How far passes are apart where there are data."""
 
-    Parameters
-    ----------
-    by_rate
-        Rates to standard deviations.
-    by_number
-        What a line is called to its method, and to standard deviations by the number of points.
-    """
-
-    def __init__(
-        self, by_rate: Mapping[float, float],
-        by_number: Mapping[str, tuple[str, Mapping[int, float]]],
-    ) -> None:  # fmt: skip
-        self.by_rate, self.by_number = by_rate, by_number
+    #: Rates to standard deviations.
+    by_rate: Mapping[float, float]
+    #: What a line is called to its method, and to standard deviations by the number of points.
+    by_number: Mapping[str, tuple[str, Mapping[int, float]]]
 
     def draw(self) -> Figure:
         """Draw a panel over rates, and one over numbers of points, with one axis."""
@@ -63,19 +56,22 @@ class Spread:
             left.set(xlabel="rate", title="by the rate")
             for words, (method, own) in self.by_number.items():
                 right.plot([*own], [*own.values()], "o-", color=color(method))
-                right.annotate(
-                    words, ([*own][1], [*own.values()][1]), (0, 9), textcoords="offset points",
-                    color=color(method), ha="center", weight="bold",
-                )  # fmt: skip
+                beside(
+                    right,
+                    words,
+                    ([*own][1], [*own.values()][1]),
+                    (0, 9),
+                    color(method),
+                    ha="center",
+                    weight="bold",
+                )
             right.set(xlabel="points", title="by the number of points")
             for axes, values in ((left, [*self.by_rate]), (right, [*own])):
                 axes.set(xscale="log", ylim=(0, 0.19), yticks=[0, 0.05, 0.1, 0.15])
-                axes.set_xticks(values, [f"{value:g}" for value in values])
-                axes.minorticks_off()
+                number_ticks(axes, values)
         return figure
 
     def say(self) -> str:
-        """Say how much both move it."""
         low, *_, high = self.by_rate.values()
         few, *_, many = next(iter(self.by_number.values()))[1].values()
         return (
@@ -84,28 +80,22 @@ class Spread:
         )
 
 
+@dataclass(eq=False)
 class Passes:
-    """The NLL of an average, by the number of passes.
+    """The NLL of an average, by the number of passes."""
 
-    Parameters
-    ----------
-    passes, rates
-        The numbers S of passes, and the rates.
-    averaged
-        Numbers of digits to train on, as they are called, to NLLs, (rates, S).
-    off
-        To those of the same networks with masks off, (rates,).
-    plain
-        To that of a network trained without masks.
-    """
+    #: The numbers S of passes, and the rates.
+    passes: Sequence[int]
+    rates: Sequence[float]
+    #: Numbers of digits to train on, as they are called, to NLLs, (rates, S).
+    averaged: Mapping[str, Float[Array, "R S"]]
+    #: To those of the same networks with masks off, (rates,).
+    off: Mapping[str, Float[Array, " R"]]
+    #: To that of a network trained without masks.
+    plain: Mapping[str, float]
 
-    def __init__(
-        self, passes: Sequence[int], rates: Sequence[float],
-        averaged: Mapping[str, Float[Array, "R S"]], off: Mapping[str, Float[Array, " R"]],
-        plain: Mapping[str, float],
-    ) -> None:  # fmt: skip
-        self.passes, self.averaged, self.off, self.plain = passes, averaged, off, plain
-        self.choices = {"rate": [*rates], "digits": [*averaged]}
+    def __post_init__(self) -> None:
+        self.choices = {"rate": [*self.rates], "digits": [*self.averaged]}
 
     def of(self, rate: float, digits: str) -> dict[str, tuple[Float[Array, " S"], str]]:
         """Return what each line is called, its heights, and its color."""
@@ -125,14 +115,11 @@ class Passes:
                 axes.plot(self.passes, values, style, color=own, label=name)
             axes.set(xscale="log", yscale="log", ylim=(0.07, 0.4), xlabel="passes")
             axes.set_title("NLL, nats a digit", loc="left")
-            axes.set_xticks(self.passes, [f"{number}" for number in self.passes])
-            axes.set_yticks([0.1, 0.2, 0.4], ["0.1", "0.2", "0.4"])
-            axes.minorticks_off()
+            number_ticks(axes, self.passes, [0.1, 0.2, 0.4])
             name_curves(figure, axes)
         return figure
 
     def say(self, rate: float, digits: str) -> str:
-        """Say whether the passes end below one pass without masks."""
         _, (off, _), (on, _) = self.of(rate, digits).values()
         return (
             f"{self.passes[-1]} passes with masks: NLL {on[-1]:.3f}; one pass with masks off: "
@@ -140,22 +127,15 @@ class Passes:
         )
 
 
+@dataclass(eq=False)
 class Doubt:
-    """Standard deviations along x, (B,).
+    """Standard deviations along x, (B,)."""
 
-    Parameters
-    ----------
-    x, inputs
-        Where they are drawn, and where the data lie.
-    curves
-        What a line is called to its method, and to its heights.
-    """
-
-    def __init__(
-        self, x: Float[Array, " B"], inputs: Float[Array, " N"],
-        curves: Mapping[str, tuple[str, Float[Array, " B"]]],
-    ) -> None:  # fmt: skip
-        self.x, self.inputs, self.curves = x, inputs, curves
+    #: Where they are drawn, and where the data lie.
+    x: Float[Array, " B"]
+    inputs: Float[Array, " N"]
+    #: What a line is called to its method, and to its heights.
+    curves: Mapping[str, tuple[str, Float[Array, " B"]]]
 
     def draw(self) -> Figure:
         """Draw them in one panel."""
@@ -180,6 +160,5 @@ class Doubt:
         return float(y[inside].mean() / y[~inside].mean())
 
     def say(self) -> str:
-        """Say how much more each doubts in the gap."""
         words = ", ".join(f"{name} {self.ratio(name):.1f}" for name in self.curves)
         return f"In the gap over at the data: {words}."

@@ -1,6 +1,7 @@
 """What *More from one network* draws and says: confidence, and the networks that a run passes."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -8,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import ellipse
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
@@ -45,25 +46,19 @@ WALK_KEY = {
 }  # fmt: skip
 
 
+@dataclass(eq=False)
 class Paths:
-    """Functions of one run, and those of five runs, by what the learning rate does.
+    """Functions of one run, and those of five runs, by what the learning rate does."""
 
-    Parameters
-    ----------
-    x
-        (B,): where they are drawn.
-    points
-        (N, 2): the data.
-    curves
-        By learning rate, those of one run and those of five, (2, 5, B).
-    """
+    #: (B,): where they are drawn.
+    x: Float[Array, " B"]
+    #: (N, 2): the data.
+    points: Float[Array, "N 2"]
+    #: By learning rate, those of one run and those of five, (2, 5, B).
+    curves: Mapping[str, Float[Array, "2 K B"]]
 
-    def __init__(
-        self, x: Float[Array, " B"], points: Float[Array, "N 2"],
-        curves: Mapping[str, Float[Array, "2 K B"]],
-    ) -> None:  # fmt: skip
-        self.x, self.points, self.curves = x, points, curves
-        self.choices = {"learning_rate": [*curves]}
+    def __post_init__(self) -> None:
+        self.choices = {"learning_rate": [*self.curves]}
 
     def draw(self, learning_rate: str) -> Figure:
         """Draw one run on one side, and five on the other."""
@@ -81,7 +76,6 @@ class Paths:
         return figure
 
     def say(self, learning_rate: str) -> str:
-        """Say how far apart both are in the gap."""
         (low, high), *_ = gap.gaps
         inside = (self.x > low) & (self.x < high)
         one, five = self.curves[learning_rate].std(axis=1)[:, inside].mean(axis=1)
@@ -90,22 +84,18 @@ class Paths:
         )
 
 
+@dataclass(eq=False)
 class Temperature:
-    """What a temperature does to a network's loss and confidence.
+    """What a temperature does to a network's loss and confidence."""
 
-    Parameters
-    ----------
-    loss, confidence
-        By temperature: the NLL, and the mean probability of the likeliest class.
-    right
-        The share of answers that are right, at any temperature.
-    """
+    #: By temperature: the NLL, and the mean probability of the likeliest class.
+    loss: Mapping[float, float]
+    confidence: Mapping[float, float]
+    #: The share of answers that are right, at any temperature.
+    right: float
 
-    def __init__(
-        self, loss: Mapping[float, float], confidence: Mapping[float, float], right: float
-    ) -> None:
-        self.loss, self.confidence, self.right = loss, confidence, right
-        self.choices = {"temperature": [*loss]}
+    def __post_init__(self) -> None:
+        self.choices = {"temperature": [*self.loss]}
 
     def draw(self, temperature: float) -> Figure:
         """Draw both over the temperature."""
@@ -118,36 +108,34 @@ class Temperature:
                 axes.plot(temperature, own[temperature], "o", color=GRAY, ms=9)
                 axes.set_title(title, loc="left")
                 axes.set(xscale="log", xlabel="temperature")
-                axes.set_xticks([0.5, 1, 2, 4], ["0.5", "1", "2", "4"])
-                axes.minorticks_off()
+                number_ticks(axes, [0.5, 1, 2, 4])
             left.set_ylim(0, 1.1 * max(self.loss.values()))
             other.axhline(self.right, color=INK, lw=1.4, ls=(0, (4, 3)))
             other.set_ylim(0.6, 1.02)
-            other.annotate(
-                "share that is right", (0.02, self.right), (0, -4), va="top", color=INK,
-                xycoords=other.get_yaxis_transform(), textcoords="offset points",
-            )  # fmt: skip
+            beside(
+                other,
+                "share that is right",
+                (0.02, self.right),
+                (0, -4),
+                INK,
+                va="top",
+                xycoords=other.get_yaxis_transform(),
+            )
         return figure
 
     def say(self, temperature: float) -> str:
-        """Say whether its confidence fits."""
         return (
             f"At temperature {temperature:g} the network is {self.confidence[temperature]:.0%} "
             f"sure on average, and {self.right:.0%} of its answers are right."
         )
 
 
+@dataclass(eq=False)
 class Runs:
-    """What is made of a run, by what its learning rate does, the last in the order of the names.
+    """What is made of a run, by what its learning rate does, the last in the order of the names."""
 
-    Parameters
-    ----------
-    scores
-        By the title of a panel, by who it is, and by learning rate.
-    """
-
-    def __init__(self, scores: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-        self.scores = scores
+    #: By the title of a panel, by who it is, and by learning rate.
+    scores: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def draw(self) -> Figure:
         """Draw a line for each who takes part, over the learning rates."""
@@ -167,7 +155,6 @@ class Runs:
         return figure
 
     def say(self) -> str:
-        """Say what the second gains over the first, at the first learning rate and the last."""
         title, rows = next(iter(self.scores.items()))
         last, epochs, *_ = rows
         moving, *_, cooled = (rows[last][rate] - own for rate, own in rows[epochs].items())
@@ -177,23 +164,18 @@ class Runs:
         )
 
 
+@dataclass(eq=False)
 class Walks:
-    """Where weights walk, by their learning rate, around the best ones.
+    """Where weights walk, by their learning rate, around the best ones."""
 
-    Parameters
-    ----------
-    walks
-        By learning rate, weights (K, 2).
-    best, covariance
-        The mean (2,) and the covariance (2, 2) of the posterior.
-    """
+    #: By learning rate, weights (K, 2).
+    walks: Mapping[str, Float[Array, "K 2"]]
+    #: The mean (2,) and the covariance (2, 2) of the posterior.
+    best: Float[Array, " 2"]
+    covariance: Float[Array, "2 2"]
 
-    def __init__(
-        self, walks: Mapping[str, Float[Array, "K 2"]], best: Float[Array, " 2"],
-        covariance: Float[Array, "2 2"],
-    ) -> None:  # fmt: skip
-        self.walks, self.best, self.posterior = walks, best, covariance
-        self.choices = {"learning_rate": [*walks]}
+    def __post_init__(self) -> None:
+        self.choices = {"learning_rate": [*self.walks]}
 
     def draw(self, learning_rate: str) -> Figure:
         """Draw the walk, its mean, and both ellipses."""
@@ -202,7 +184,7 @@ class Walks:
             figure, [axes] = panels(1, height=3.2)
             axes.plot(*walk.T, "o", color=GRAY, ms=3, alpha=0.5, mew=0)
             for mean, covariance, own, line in (
-                (self.best, self.posterior, INK, "--"),
+                (self.best, self.covariance, INK, "--"),
                 (walk.mean(0), swag_covariance(walk), GRAY, "-"),
             ):
                 axes.plot(*(mean[:, None] + ellipse(covariance)), color=own, ls=line, lw=2)
@@ -215,10 +197,9 @@ class Walks:
         return figure
 
     def say(self, learning_rate: str) -> str:
-        """Say how wide the walk is."""
         own, wanted = (
             np.sqrt(one[0, 0])
-            for one in (swag_covariance(self.walks[learning_rate]), self.posterior)
+            for one in (swag_covariance(self.walks[learning_rate]), self.covariance)
         )
         return f"The run moves its intercept by {own:.2f}; the data leave {wanted:.2f} open."
 

@@ -1,13 +1,14 @@
 """What *The next task* draws and says: what learning task after task gains, and what it forgets."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import panels
+from workshop.plot.panels import beside, panels
 from workshop.plot.style import LINES, MARKERS, Figure, color, house_style
 
 # The captions.
@@ -26,18 +27,15 @@ LIFE = (
 Intervals = Mapping[str, tuple[float, float, float]]
 
 
+@dataclass(eq=False)
 class Memory:
-    """What is left of the first task after each of T tasks.
+    """What is left of the first task after each of T tasks."""
 
-    Parameters
-    ----------
-    kept
-        By method, the accuracy on the first task, (T,).
-    """
+    #: By method, the accuracy on the first task, (T,).
+    kept: Mapping[str, Float[Array, " T"]]
 
-    def __init__(self, kept: Mapping[str, Float[Array, " T"]]) -> None:
-        self.kept = kept
-        tasks = max(map(len, kept.values()))
+    def __post_init__(self) -> None:
+        tasks = max(map(len, self.kept.values()))
         self.choices = {"tasks_learned": [*range(1, tasks + 1)]}
 
     def draw(self, tasks_learned: int) -> Figure:
@@ -53,10 +51,15 @@ class Memory:
                     marker=MARKERS[name], ms=6, lw=2, clip_on=False,
                 )  # fmt: skip
                 low = 100 if name == "batch_ensemble" else 95.5  # clear of the other name
-                axes.annotate(
-                    names[name], (tasks_learned, min(low, 100 * own[-1])), (10, 0), va="center",
-                    textcoords="offset points", color=color(name), annotation_clip=False,
-                )  # fmt: skip
+                beside(
+                    axes,
+                    names[name],
+                    (tasks_learned, min(low, 100 * own[-1])),
+                    (10, 0),
+                    color(name),
+                    va="center",
+                    annotation_clip=False,
+                )
             axes.grid(axis="y")
             axes.set(xlim=(0.9, tasks[-1]), ylim=(80, 100), xticks=tasks, yticks=[80, 90, 100])
             axes.set_xlabel("tasks learned")
@@ -64,7 +67,6 @@ class Memory:
         return figure
 
     def say(self, tasks_learned: int) -> str:
-        """Say what both still get right."""
         member, one = (self.kept[name][tasks_learned - 1] for name in ("batch_ensemble", "single"))
         after = "After the first task" if tasks_learned == 1 else f"After {tasks_learned} tasks"
         return (
@@ -73,27 +75,18 @@ class Memory:
         )
 
 
+@dataclass(eq=False)
 class Life:
-    """Differences in accuracy from heads alone.
+    """Differences in accuracy from heads alone."""
 
-    Parameters
-    ----------
-    differences
-        By tasks, and by what learns them, (low, mean, high).
-    clear
-        By tasks, whose difference has a word.
-    heads
-        By tasks, the accuracy of heads alone.
-    methods
-        By what learns them, the method whose color it has.
-    """
-
-    def __init__(
-        self, differences: Mapping[str, Intervals], clear: Mapping[str, Collection[str]],
-        heads: Mapping[str, float], methods: Mapping[str, str],
-    ) -> None:  # fmt: skip
-        self.differences, self.clear = differences, clear
-        self.heads, self.methods = heads, methods
+    #: By tasks, and by what learns them, (low, mean, high).
+    differences: Mapping[str, Intervals]
+    #: By tasks, whose difference has a word.
+    clear: Mapping[str, Collection[str]]
+    #: By tasks, the accuracy of heads alone.
+    heads: Mapping[str, float]
+    #: By what learns them, the method whose color it has.
+    methods: Mapping[str, str]
 
     def draw(self) -> Figure:
         """Draw a panel for some tasks."""
@@ -103,7 +96,6 @@ class Life:
         )
 
     def say(self) -> str:
-        """Say what the first one gains on the first tasks."""
         title, rows = next(iter(self.differences.items()))
         name, (_, mean, _) = next(iter(rows.items()))
         word = "clear" if name in self.clear[title] else "unclear"

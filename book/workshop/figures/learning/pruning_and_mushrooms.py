@@ -1,11 +1,12 @@
 """What *Pruning and mushrooms* draws and says: what distributions for weights are good for."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ensedu.uncertainty import Interval
 from workshop import plot
-from workshop.plot.panels import write_key
+from workshop.plot.panels import number_ticks, write_key
 from workshop.plot.style import INK, PAGE, Figure, color
 
 # Captions.
@@ -38,29 +39,21 @@ FOUND: dict[str, Any] = {"color": INK, "lw": 1.5, "ls": ":", "marker": "D", "ms"
 PUBLISHED = "published"
 
 
+@dataclass(eq=False)
 class Cuts:
-    """Test errors over the weights left, by the weight of the KL, and those that others published.
+    """Test errors over the weights left, by the weight of the KL, and what others published."""
 
-    Parameters
-    ----------
-    dropped
-        K percentages of the weights, from 0 up.
-    errors
-        By the KL's weight and by name, one network first, three of K each: the means, the least
-        and the greatest of splits, in percent.
-    published
-        By percentage of the weights dropped.
-    """
+    #: K percentages of the weights, from 0 up.
+    dropped: Sequence[int]
+    #: By the KL's weight and by name, one network first, three of K each: the means, the least and
+    #: the greatest of splits, in percent.
+    errors: Mapping[float, Mapping[str, Sequence[Any]]]
+    #: By percentage of the weights dropped.
+    published: Mapping[int, float]
 
-    def __init__(
-        self,
-        dropped: Sequence[int],
-        errors: Mapping[float, Mapping[str, Sequence[Any]]],
-        published: Mapping[int, float],
-    ) -> None:
-        self.choices = {"kl_weight": list(errors)}
-        self.left = [100 - one for one in dropped]
-        self.errors, self.published = errors, published
+    def __post_init__(self) -> None:
+        self.choices = {"kl_weight": list(self.errors)}
+        self.left = [100 - one for one in self.dropped]
 
     def draw(self, kl_weight: float) -> Figure:
         """Draw a curve a name."""
@@ -78,14 +71,11 @@ class Cuts:
             axes.plot(left, [*self.published.values()], label=PUBLISHED, **FOUND)
             axes.set(xlabel="weights left, %", ylabel="test error, %", xscale="log", yscale="log")
             axes.set(xlim=(112, 1.8), ylim=(0.9, 95))
-            axes.set_xticks([100, 50, 25, 10, 5, 2], ["100", "50", "25", "10", "5", "2"])
-            axes.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
-            axes.minorticks_off()
+            number_ticks(axes, [100, 50, 25, 10, 5, 2], [1, 2, 5, 10, 20, 50])
             write_key(figure, dict(zip([*errors, PUBLISHED], looks, strict=True)))
         return figure
 
     def say(self, kl_weight: float) -> str:
-        """Say how high the first curve of a distribution lies, where it is flat."""
         _, (name, (mean, *_)), *_ = self.errors[kl_weight].items()
         tenth = self.left.index(10)
         return (
@@ -94,19 +84,14 @@ class Cuts:
         )
 
 
+@dataclass(eq=False)
 class Regret:
-    """How much more than the greedy agent others regret in the end, an agent a row.
+    """How much more than the greedy agent others regret in the end, an agent a row."""
 
-    Parameters
-    ----------
-    against
-        By agent, the paired difference from the greedy one.
-    greedy
-        What that one regrets.
-    """
-
-    def __init__(self, against: Mapping[str, Interval], greedy: float | int) -> None:
-        self.against, self.greedy = against, greedy
+    #: By agent, the paired difference from the greedy one.
+    against: Mapping[str, Interval]
+    #: What that one regrets.
+    greedy: float | int
 
     def draw(self) -> Figure:
         """Draw the difference of each agent with its interval."""
@@ -118,7 +103,6 @@ class Regret:
         )
 
     def say(self) -> str:
-        """Say how far the least regret is from the greedy one's."""
         best = min(self.against, key=lambda name: self.against[name].mean)
         one = self.against[best]
         return (

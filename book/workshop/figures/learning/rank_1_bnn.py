@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workshop.plot.panels import RIGHT, ends_room, inches, name_ends, panels, set_axis
+from workshop.plot.panels import RIGHT, beside, ends_room, inches, name_ends, panels, set_axis
 from workshop.plot.style import Figure, color, house_style
 
 # Captions.
@@ -33,21 +33,15 @@ STYLES = ("-", "--")
 NOISY = "one, with noise"
 
 
+@dataclass(eq=False)
 class Swapped:
-    """A dot a row, each a score, beside one network's.
+    """A dot a row, each a score, beside one network's."""
 
-    Parameters
-    ----------
-    values
-        What stands in the place of r and s, to NLLs.
-    noisy, single
-        That of one network with noise, and of one without.
-    """
-
-    def __init__(
-        self, values: Mapping[str, float | int], noisy: float | int, single: float | int
-    ) -> None:
-        self.values, self.noisy, self.single = values, noisy, single
+    #: What stands in the place of r and s, to NLLs.
+    values: Mapping[str, float | int]
+    #: That of one network with noise, and of one without.
+    noisy: float | int
+    single: float | int
 
     def draw(self) -> Figure:
         """Draw the rank-1 BNN's rows, then the network with noise, and a line for one without."""
@@ -57,12 +51,19 @@ class Swapped:
         with house_style():
             figure, (axes,) = panels(1, height=ROW * (len(rows) + 0.7), left=left)
             axes.axvline(self.single, color=GRAY, lw=2)
-            axes.annotate("one network", (self.single, -0.85), (-6, 0), color=GRAY, ha="right",
-                          textcoords="offset points", va="center", weight="bold")  # fmt: skip
+            beside(
+                axes,
+                "one network",
+                (self.single, -0.85),
+                (-6, 0),
+                GRAY,
+                ha="right",
+                va="center",
+                weight="bold",
+            )
             for y, (_, x, own, marker) in enumerate(rows):
                 axes.plot(x, y, marker, color=own, ms=9)
-                axes.annotate(f"{x:.3f}", (x, y), (10, 0), textcoords="offset points", color=own,
-                              va="center")  # fmt: skip
+                beside(axes, f"{x:.3f}", (x, y), (10, 0), own, va="center")
             axes.set(ylim=(len(rows) - 0.5, -1.2), xlabel="NLL")
             axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
             axes.tick_params(axis="y", length=0)
@@ -70,32 +71,26 @@ class Swapped:
         return figure
 
     def say(self) -> str:
-        """Compare what was learned with the prior."""
         learned, *_, prior = self.values.values()
         return f"r and s as learned: NLL {learned:.3f}; from the prior: {prior:.3f}."
 
 
 @dataclass(frozen=True)
 class Path:
-    """What becomes of networks under one prior, after each epoch.
+    """What becomes of networks under one prior, after each epoch."""
 
-    Attributes
-    ----------
-    negative
-        The part of the means that lie below 0.
-    nll
-        That of weight samples on the images of training.
-    """
-
+    #: The part of the means that lie below 0.
     negative: Sequence[float | int]
+    #: That of weight samples on the images of training.
     nll: Sequence[float | int]
 
 
+@dataclass(eq=False)
 class Trap:
     """Means below 0, and the NLL, by prior."""
 
-    def __init__(self, epochs: Sequence[int], paths: Mapping[str, Path]) -> None:
-        self.epochs, self.paths = epochs, paths
+    epochs: Sequence[int]
+    paths: Mapping[str, Path]
 
     def draw(self) -> Figure:
         """Draw two panels, and name the curves in both."""
@@ -121,7 +116,6 @@ class Trap:
         return figure
 
     def say(self) -> str:
-        """Say how many means are left below 0."""
         first, second = (f"{name} {100 * path.negative[-1]:.0f}%" for name, path in
                          self.paths.items())  # fmt: skip
         return f"Means below 0 at the end: {first}, {second}."

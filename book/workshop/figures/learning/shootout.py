@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,19 +93,16 @@ def best_first(effects: Effects) -> list[str]:
     return sorted(effects, key=lambda name: effects[name].interval[1])
 
 
+@dataclass(eq=False)
 class Forest:
-    """The typical difference of each contestant, without a temperature and with one each.
+    """The typical difference of each contestant, without a temperature and with one each."""
 
-    Parameters
-    ----------
-    effects
-        By the words of the switch, ``"without"`` and ``"with"``.
-    """
+    #: By the words of the switch, ``"without"`` and ``"with"``.
+    effects: Mapping[str, Effects]
 
-    def __init__(self, effects: Mapping[str, Effects]) -> None:
-        self.effects = effects
-        self.choices = {"temperature": [*effects]}
-        every = [one for rows in effects.values() for one in rows.values()]
+    def __post_init__(self) -> None:
+        self.choices = {"temperature": [*self.effects]}
+        every = [one for rows in self.effects.values() for one in rows.values()]
         middles = [one.interval[1] for one in every]
         self.words = sorted({one.word for one in every})
         # One axis for all choices, in halves; what leaves it is an arrowhead.
@@ -123,7 +120,6 @@ class Forest:
         return figure
 
     def say(self, temperature: str) -> str:
-        """Say who is better."""
         rows = self.effects[temperature]
         better = [brief(n) for n in best_first(rows) if rows[n].word.startswith("better")]
         all_alike = "With a temperature for all" if temperature == "with" else "Without one"
@@ -135,26 +131,21 @@ class Forest:
         return f"{all_alike}, better than one network: {', '.join(better)}."
 
 
+@dataclass(eq=False)
 class Luck:
-    """Comparisons of a method with one network on one data set, and how long a unit is there.
+    """Comparisons of a method with one network on one data set, and how long a unit is there."""
 
-    Parameters
-    ----------
-    method
-        Who is compared.
-    differences
-        (splits, comparisons), of a training of each on the same split.
-    unit
-        How far luck moves a comparison of any two methods.
-    data
-        What the data set is called.
-    """
+    #: Who is compared.
+    method: str
+    #: (splits, comparisons), of a training of each on the same split.
+    differences: Float[Array, "splits n"]
+    #: How far luck moves a comparison of any two methods.
+    unit: float
+    #: What the data set is called.
+    data: str
 
-    def __init__(
-        self, method: str, differences: Float[Array, "splits n"], unit: float, data: str
-    ) -> None:
-        self.method, self.differences, self.unit, self.data = method, differences, unit, data
-        self.gain = -float(differences.mean())
+    def __post_init__(self) -> None:
+        self.gain = -float(self.differences.mean())
 
     def draw(self) -> Figure:
         """Draw a row of dots a split, and below them the gain and a unit as bars."""
@@ -182,24 +173,18 @@ class Luck:
         return figure
 
     def say(self) -> str:
-        """Say how often the method has the lower score."""
         won = 100 * (self.differences < 0).mean()
         return f"On {self.data} the {label(self.method)} wins {won:.0f}% of all comparisons."
 
 
+@dataclass(eq=False)
 class Dots:
-    """The middles of all data sets, with the dots of one.
+    """The middles of all data sets, with the dots of one."""
 
-    Parameters
-    ----------
-    effects
-        By contestant.
-    values
-        By data set, and by contestant, the difference from one network, however large.
-    """
-
-    def __init__(self, effects: Effects, values: Mapping[str, Mapping[str, float]]) -> None:
-        self.effects, self.values = effects, values
+    #: By contestant.
+    effects: Effects
+    #: By data set, and by contestant, the difference from one network, however large.
+    values: Mapping[str, Mapping[str, float]]
 
     def draw(self, data: str) -> Figure:
         """Draw a row a contestant, with its dot of this data set."""
@@ -210,7 +195,6 @@ class Dots:
         return plot.forest(rows, xlabel=UNIT, xlim=(-FAR, FAR))
 
     def say(self, data: str) -> str:
-        """Say who has the lowest score here, of those who are shown."""
         own = self.values[data]
         lowest = min(own, key=own.__getitem__)
         return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."

@@ -4,6 +4,7 @@ What is not known, and what members say of it, has the red of doubt; noise is gr
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import (
     LINE,
     RIGHT,
+    beside,
     decimal,
     ends_room,
     inches,
     name_curves,
+    number_ticks,
     panels,
     write,
 )
@@ -85,23 +88,13 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
         axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
     curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
     parts.set(yscale="log", ylim=(0.005, 2))
-    parts.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
-    parts.minorticks_off()
+    number_ticks(parts, y=[0.01, 0.1, 1])
     return figure, curves, parts
 
 
+@dataclass(eq=False)
 class Curve(Computed):
-    """What is not known of a curve, beside the noise; a page computes it.
-
-    Parameters
-    ----------
-    exact
-        The posterior, by the number of points, the noise and the model.
-    points
-        x of all points, the curve there, and how far off each is, in units of the noise: (3, N).
-    choices
-        Of points, noise and model.
-    """
+    """What is not known of a curve, beside the noise; a page computes it."""
 
     formula, drag = "posterior", ("x", "y")
     words = (
@@ -110,12 +103,15 @@ class Curve(Computed):
         "At x = −2.5 the line is off by {off:.2f}, and calls {among:.2f} not known.",
     )
 
-    def __init__(
-        self, exact: Callable[[int, float, str], Exact], points: Float[Array, "3 N"],
-        choices: Mapping[str, Sequence[Any]],
-    ) -> None:  # fmt: skip
-        self.exact, self.choices = exact, choices
-        x, curve, luck = points
+    #: The posterior, by the number of points, the noise and the model.
+    exact: Callable[[int, float, str], Exact]
+    #: x of all points, the curve there, and how far off each is, in units of the noise: (3, N).
+    points: Float[Array, "3 N"]
+    #: Of points, noise and model.
+    choices: Mapping[str, Sequence[Any]]
+
+    def __post_init__(self) -> None:
+        x, curve, luck = self.points
         self.data = {
             "x": x, "curve": curve, "luck": luck, "grid": GRID, "truth": gap.truth(GRID),
             "among": AMONG, "inside": INSIDE, "centers": CENTERS,
@@ -162,20 +158,17 @@ class Curve(Computed):
         return figure
 
 
+@dataclass(eq=False)
 class Members:
-    """Curves that may all be true, and their standard deviation beside the exact one.
+    """Curves that may all be true, and their standard deviation beside the exact one."""
 
-    Parameters
-    ----------
-    exact
-        The posterior.
-    drawn
-        By how many members, and by which sample: their curves, (M, B).
-    """
+    #: The posterior.
+    exact: Exact
+    #: By how many members, and by which sample: their curves, (M, B).
+    drawn: Mapping[tuple[int, int], Float[Array, "M B"]]
 
-    def __init__(self, exact: Exact, drawn: Mapping[tuple[int, int], Float[Array, "M B"]]) -> None:
-        self.exact, self.drawn = exact, drawn
-        members, samples = (list(dict.fromkeys(key)) for key in zip(*drawn, strict=True))
+    def __post_init__(self) -> None:
+        members, samples = (list(dict.fromkeys(key)) for key in zip(*self.drawn, strict=True))
         self.choices = {"members": members, "sample": samples}
 
     def draw(self, members: int, sample: int) -> Figure:
@@ -194,29 +187,22 @@ class Members:
         return figure
 
     def say(self, members: int, sample: int) -> str:
-        """Say what they say in the gap."""
         said = self.drawn[members, sample][:, INSIDE].std(ddof=1)
         exactly = self.exact.unknown[INSIDE]
         return f"In the gap {members} members say σ {said:.2f}; exact is {exactly:.2f}."
 
 
+@dataclass(eq=False)
 class Trained:
-    """Error and spread of trained members, over the number of points.
+    """Error and spread of trained members, over the number of points."""
 
-    Parameters
-    ----------
-    numbers
-        (N,), of points to train on.
-    found
-        By σ, by the place and by what it is, "error" or "spread": (3, N), low, mean and high.
-    """
+    #: (N,), of points to train on.
+    numbers: tuple[int, ...]
+    #: By σ, by the place and by what it is, "error" or "spread": (3, N), low, mean and high.
+    found: Mapping[float, Mapping[str, Mapping[str, Float[Array, "3 N"]]]]
 
-    def __init__(
-        self, numbers: tuple[int, ...],
-        found: Mapping[float, Mapping[str, Mapping[str, Float[Array, "3 N"]]]],
-    ) -> None:  # fmt: skip
-        self.numbers, self.found = numbers, found
-        self.choices = {"noise": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"noise": [*self.found]}
 
     def draw(self, noise: float) -> Figure:
         """Draw a panel a place."""
@@ -231,15 +217,12 @@ class Trained:
                 axes.set_title(title, loc="left")
                 axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
                 axes.set(xlabel="points to train on")
-                axes.set_xticks(self.numbers, self.numbers)
-                axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
-                axes.minorticks_off()
+                number_ticks(axes, self.numbers, [0.03, 0.1, 0.3])
                 if place == "gap" or plot.look().narrow:
                     name_curves(figure, axes)
         return figure
 
     def say(self, noise: float) -> str:
-        """Say how often the error holds the spread, with most points."""
         among, inside = (
             own["error"][1, -1] / own["spread"][1, -1] for own in self.found[noise].values()
         )
@@ -249,28 +232,21 @@ class Trained:
         )
 
 
+@dataclass(eq=False)
 class Methods:
-    """What a method believes of one curve, beside one network, and what it pays for it.
+    """What a method believes of one curve, beside one network, and what it pays for it."""
 
-    Parameters
-    ----------
-    x
-        (B,): where they are drawn.
-    beliefs
-        By what methods are called, the gray reference first.
-    nll
-        Theirs, where the data are and in the gap.
-    points
-        x and y of the data, (N, 1) each.
-    """
+    #: (B,): where they are drawn.
+    x: Float[Array, " B"]
+    #: By what methods are called, the gray reference first.
+    beliefs: Mapping[str, plot.Belief]
+    #: Theirs, where the data are and in the gap.
+    nll: Mapping[str, tuple[float, float]]
+    #: x and y of the data, (N, 1) each.
+    points: tuple[Float[Array, "N 1"], Float[Array, "N 1"]]
 
-    def __init__(
-        self, x: Float[Array, " B"], beliefs: Mapping[str, plot.Belief],
-        nll: Mapping[str, tuple[float, float]],
-        points: tuple[Float[Array, "N 1"], Float[Array, "N 1"]],
-    ) -> None:  # fmt: skip
-        self.x, self.beliefs, self.nll, self.points = x, beliefs, nll, points
-        self.reference, *others = beliefs
+    def __post_init__(self) -> None:
+        self.reference, *others = self.beliefs
         self.choices = {"method": others}
 
     def draw(self, method: str) -> Figure:
@@ -293,17 +269,13 @@ class Methods:
                 for at, value in zip(columns, self.nll[name], strict=True):
                     write(figure, at, row * LINE, decimal(value, 2), color=ink, ha="right")
             axes.plot(x, truth, color=INK, lw=1.2, ls=(0, (4, 3)), label="true curve")
-            axes.annotate(
-                "true curve", (x[-1], truth[-1]), (0, 4), textcoords="offset points", ha="right",
-                color=INK,
-            )  # fmt: skip
+            beside(axes, "true curve", (x[-1], truth[-1]), (0, 4), INK, ha="right")
             axes.plot(*self.points, "o", color=INK, ms=3, alpha=0.6, label="data")
             axes.set(xlim=(x[0], x[-1]), ylim=(-1.9, 1.9), xticks=[-4, -2, 0, 2, 4])
             axes.set(xlabel="x", yticks=[-1, 0, 1])
         return figure
 
     def say(self, method: str) -> str:
-        """Say how much more or less it pays than the reference."""
         # Of what is shown, so that a reader who subtracts finds the same.
         own, other = (np.round(self.nll[name], 2) for name in (method, self.reference))
         data, inside = own - other
@@ -317,20 +289,17 @@ class Methods:
         )
 
 
+@dataclass(eq=False)
 class Mixes:
-    """Intervals of one network, and of one method.
+    """Intervals of one network, and of one method."""
 
-    Parameters
-    ----------
-    mixes
-        As `workshop.experiments.contest.mixes.chosen` returns them.
-    intervals
-        Contestants, the gray reference first, to (low, high) of each mix, (2, 6).
-    """
+    #: As `workshop.experiments.contest.mixes.chosen` returns them.
+    mixes: Sequence[Mix]
+    #: Contestants, the gray reference first, to (low, high) of each mix, (2, 6).
+    intervals: Mapping[str, Float[Array, "2 K"]]
 
-    def __init__(self, mixes: Sequence[Mix], intervals: Mapping[str, Float[Array, "2 K"]]) -> None:
-        self.mixes, self.intervals = mixes, intervals
-        self.reference, *others = intervals
+    def __post_init__(self) -> None:
+        self.reference, *others = self.intervals
         self.keys = {reading.label(key): key for key in others}
         self.choices = {"method": [*self.keys]}
 
@@ -347,10 +316,7 @@ class Mixes:
             for (name, key), lane in zip(shown.items(), LANES, strict=True):
                 ends, y = self.intervals[key], rows + lane + down
                 axes.hlines(y, *ends, color=color(key), lw=4, label=name)
-                axes.annotate(
-                    name, (ends[1, 0], y[0]), (7, 0), textcoords="offset points",
-                    color=color(key), va="center",
-                )  # fmt: skip
+                beside(axes, name, (ends[1, 0], y[0]), (7, 0), color(key), va="center")
             axes.plot(
                 strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
                 zorder=3,
@@ -370,7 +336,6 @@ class Mixes:
         return figure
 
     def say(self, method: str) -> str:
-        """Say which strengths lie outside of the method's intervals."""
         missed = [
             mix.name
             for mix, low, high in zip(self.mixes, *self.intervals[self.keys[method]], strict=True)

@@ -1,6 +1,7 @@
 """What *Embedded ensembles* draws and says: how far a member's step reaches another member."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy import ndarray as Array
 
 from ensedu.theory import ntk
 from workshop import plot
-from workshop.plot.panels import ends_room, key_room, name_curves, panels, write_key
+from workshop.plot.panels import ends_room, key_room, name_curves, number_ticks, panels, write_key
 from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
@@ -42,28 +43,21 @@ LOOKS: dict[str, dict[str, Any]] = {
 MARKERS = "o", "s", "^", "D"
 
 
+@dataclass(eq=False)
 class Pull:
-    """Two members while the first is trained.
+    """Two members while the first is trained."""
 
-    Parameters
-    ----------
-    x
-        Where they are drawn, (B,).
-    steps
-        After how many steps, from 0 on.
-    found
-        Means of u to outputs, (steps, 2, B).
-    points
-        x and y of what member 1 is trained on.
-    """
+    #: Where they are drawn, (B,).
+    x: Float[Array, " B"]
+    #: After how many steps, from 0 on.
+    steps: Sequence[int]
+    #: Means of u to outputs, (steps, 2, B).
+    found: Mapping[float | int, Float[Array, "S 2 B"]]
+    #: x and y of what member 1 is trained on.
+    points: tuple[Float[Array, " N"], Float[Array, " N"]]
 
-    def __init__(
-        self, x: Float[Array, " B"], steps: Sequence[int],
-        found: Mapping[float | int, Float[Array, "S 2 B"]],
-        points: tuple[Float[Array, " N"], Float[Array, " N"]],
-    ) -> None:  # fmt: skip
-        self.x, self.found, self.points = x, found, points
-        self.choices = {"steps": [*steps], "mean_of_u": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"steps": [*self.steps], "mean_of_u": [*self.found]}
 
     def draw(self, steps: int, mean_of_u: float | int) -> Figure:
         """Draw both members now, thick, and before training, thin."""
@@ -87,7 +81,6 @@ class Pull:
         return np.sqrt((way**2).mean(axis=-1))
 
     def say(self, steps: int, mean_of_u: float | int) -> str:
-        """Say how far both moved."""
         if steps == 0:
             return "Two members before training, thick and thin alike."
         one, two = self.moved(steps, mean_of_u)
@@ -97,24 +90,16 @@ class Pull:
         )
 
 
+@dataclass(eq=False)
 class Chi:
-    """The kernel between two members over that within one, of random networks.
+    """The kernel between two members over that within one, of random networks."""
 
-    Parameters
-    ----------
-    widths
-        Of the hidden layers.
-    found
-        How u is drawn to (widths, draws).
-    limits
-        To what it is at infinite width.
-    """
-
-    def __init__(
-        self, widths: Sequence[int], found: Mapping[str, Float[Array, "W D"]],
-        limits: Mapping[str, float | int],
-    ) -> None:  # fmt: skip
-        self.widths, self.found, self.limits = widths, found, limits
+    #: Of the hidden layers.
+    widths: Sequence[int]
+    #: How u is drawn to (widths, draws).
+    found: Mapping[str, Float[Array, "W D"]]
+    #: To what it is at infinite width.
+    limits: Mapping[str, float | int]
 
     def draw(self) -> Figure:
         """Draw a dot a network, and a line a limit."""
@@ -132,14 +117,12 @@ class Chi:
                 axes.plot([low, high], [value] * 2, **DOTS | {"color": own, "label": name})
             axes.set(xscale="log", xlim=(low, high), ylim=(-0.65, 1.1), xlabel="width")
             axes.set(yticks=[-0.5, 0, 0.5, 1])
-            axes.set_xticks(self.widths, [f"{width}" for width in self.widths])
+            number_ticks(axes, self.widths)
             axes.set_title("χ, from one member to another", loc="left")
-            axes.minorticks_off()
             name_curves(figure, axes)
         return figure
 
     def say(self) -> str:
-        """Say what width does to signs, which come first."""
         signs = np.sqrt((next(iter(self.found.values())) ** 2).mean(axis=1))
         return (
             f"With random signs χ is {signs[0]:.2f} off 0 at width {self.widths[0]} (root mean "
@@ -147,27 +130,20 @@ class Chi:
         )
 
 
+@dataclass(eq=False)
 class Speeds:
-    """Two members that are trained on one number, one output against the other.
+    """Two members that are trained on one number, one output against the other."""
 
-    Parameters
-    ----------
-    found
-        Means of u, and what is trained on, to outputs (steps, 2): real ones, and at infinite width.
-    gammas
-        What is trained on to γ.
-    target
-        The number.
-    """
+    #: Means of u, and what is trained on, to outputs (steps, 2): real ones, and at infinite width.
+    found: Mapping[tuple[float | int, str], tuple[Float[Array, "T 2"], Float[Array, "T 2"]]]
+    #: What is trained on to γ.
+    gammas: Mapping[str, float | int]
+    #: The number.
+    target: float | int
 
-    def __init__(
-        self,
-        found: Mapping[tuple[float | int, str], tuple[Float[Array, "T 2"], Float[Array, "T 2"]]],
-        gammas: Mapping[str, float | int], target: float | int,
-    ) -> None:  # fmt: skip
-        self.found, self.gammas, self.target = found, gammas, target
-        means = [*dict.fromkeys(mean for mean, _ in found)]
-        self.choices = {"mean_of_u": means, "trained_on": [*gammas]}
+    def __post_init__(self) -> None:
+        means = [*dict.fromkeys(mean for mean, _ in self.found)]
+        self.choices = {"mean_of_u": means, "trained_on": [*self.gammas]}
 
     def draw(self, mean_of_u: float | int, trained_on: str) -> Figure:
         """Draw the outputs over steps, and one against the other."""
@@ -195,7 +171,6 @@ class Speeds:
         return figure
 
     def say(self, mean_of_u: float | int, trained_on: str) -> str:
-        """Say the two speeds."""
         both, apart = ntk.modes(2, mean_of_u**2, self.gammas[trained_on])
         return (
             f"Mean of u {mean_of_u:g}: the average has {both:.2f} times the rate of one member "
@@ -203,28 +178,21 @@ class Speeds:
         )
 
 
+@dataclass(eq=False)
 class Learned:
-    """Members trained on points.
+    """Members trained on points."""
 
-    Parameters
-    ----------
-    x
-        Where they are drawn, (B,).
-    found
-        Means of u to the outputs of one ensemble, (M, B).
-    spread
-        To the distance of members from their average at both ends, over many ensembles.
-    points
-        x and y.
-    """
+    #: Where they are drawn, (B,).
+    x: Float[Array, " B"]
+    #: Means of u to the outputs of one ensemble, (M, B).
+    found: Mapping[float | int, Float[Array, "M B"]]
+    #: To the distance of members from their average at both ends, over many ensembles.
+    spread: Mapping[float | int, float | int]
+    #: x and y.
+    points: tuple[Float[Array, " N"], Float[Array, " N"]]
 
-    def __init__(
-        self, x: Float[Array, " B"], found: Mapping[float | int, Float[Array, "M B"]],
-        spread: Mapping[float | int, float | int],
-        points: tuple[Float[Array, " N"], Float[Array, " N"]],
-    ) -> None:  # fmt: skip
-        self.x, self.found, self.spread, self.points = x, found, spread, points
-        self.choices = {"mean_of_u": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"mean_of_u": [*self.found]}
 
     def draw(self, mean_of_u: float | int) -> Figure:
         """Draw members, their average and two standard deviations around it."""
@@ -237,7 +205,6 @@ class Learned:
         )
 
     def say(self, mean_of_u: float | int) -> str:
-        """Say how far they are apart."""
         return (
             f"Mean of u {mean_of_u:g}: at both ends members are {self.spread[mean_of_u]:.2f} from "
             "their average, over 20 initializations."

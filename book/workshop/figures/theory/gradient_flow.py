@@ -1,6 +1,7 @@
 """What *What moves when you train* draws and says: outputs, kernels and units of small networks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,25 +44,9 @@ def on_the_circle(axes: Axes) -> None:
     axes.set_xlabel("input, degrees")
 
 
+@dataclass(eq=False)
 class First(Computed):
-    """Outputs with what pulls at them, and how far one pull reaches; a page trains the network.
-
-    Parameters
-    ----------
-    angles, targets, at
-        Degrees of the data, (B,), their targets, and the one whose pulls are shown.
-    grid
-        Degrees where functions are drawn, (G,), that of this one among them.
-    times
-        Of training.
-    found
-        Widths to what stands at each time: outputs (G,), those at the data, what the kernel of the
-        start foresees, and how far the pull reaches.
-    starts
-        Widths to the weights of both layers before training, (2, h) and (h, 1).
-    lr
-        The learning rate.
-    """
+    """Outputs with what pulls at them, and how far one pull reaches; a page trains the network."""
 
     formula = "flow"
     words = (
@@ -69,19 +54,28 @@ class First(Computed):
         "dashes up to {miss:.2f} off.",
     )
 
-    def __init__(
-        self, angles: Float[Array, " B"], targets: Float[Array, " B"], at: int,
-        grid: Float[Array, " G"], times: Sequence[float | int],
-        found: Mapping[int, Sequence[tuple[Array, Array, Array, Array]]],
-        starts: Mapping[int, tuple[Array, Array]], lr: float,
-    ) -> None:  # fmt: skip
-        self.angles, self.targets, self.at, self.grid = angles, targets, at, grid
-        self.found = found
-        self.choices = {"time": [*times], "width": [*found]}
+    #: Degrees of the data, (B,), their targets, and the one whose pulls are shown.
+    angles: Float[Array, " B"]
+    targets: Float[Array, " B"]
+    at: int
+    #: Degrees where functions are drawn, (G,), that of this one among them.
+    grid: Float[Array, " G"]
+    #: Of training.
+    times: Sequence[float | int]
+    #: Widths to what stands at each time: outputs (G,), those at the data, what the kernel of the
+    #: start foresees, and how far the pull reaches.
+    found: Mapping[int, Sequence[tuple[Array, Array, Array, Array]]]
+    #: Widths to the weights of both layers before training, (2, h) and (h, 1).
+    starts: Mapping[int, tuple[Array, Array]]
+    #: The learning rate.
+    lr: float
+
+    def __post_init__(self) -> None:
+        self.choices = {"time": [*self.times], "width": [*self.found]}
         self.data = {
-            "angles": angles, "targets": targets, "at": at, "grid": grid, "lr": lr,
-            "times": times, "zero": np.zeros_like(grid),
-            "starts": {width: [*W, w[:, 0]] for width, (W, w) in starts.items()},
+            "angles": self.angles, "targets": self.targets, "at": self.at, "grid": self.grid,
+            "lr": self.lr, "times": self.times, "zero": np.zeros_like(self.grid),
+            "starts": {width: [*W, w[:, 0]] for width, (W, w) in self.starts.items()},
         }  # fmt: skip
 
     def numbers(self, time: float | int, width: int) -> dict[str, Any]:
@@ -126,18 +120,15 @@ class First(Computed):
         return figure
 
 
+@dataclass(eq=False)
 class Units:
-    """The way of each unit of the hidden layer, and where it ends.
+    """The way of each unit of the hidden layer, and where it ends."""
 
-    Parameters
-    ----------
-    found
-        Widths to where units look, in degrees, and what they add there, (T, h) each.
-    """
+    #: Widths to where units look, in degrees, and what they add there, (T, h) each.
+    found: Mapping[int, tuple[Array, Array]]
 
-    def __init__(self, found: Mapping[int, tuple[Array, Array]]) -> None:
-        self.found = found
-        self.choices = {"width": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"width": [*self.found]}
 
     def draw(self, width: int) -> Figure:
         """Draw the first units."""
@@ -162,7 +153,6 @@ class Units:
         return figure
 
     def say(self, width: int) -> str:
-        """Say how far units turn."""
         angles = self.found[width][0][:, :SHOWN]
         turned = np.sqrt(np.mean((angles[-1] - angles[0]) ** 2))
         return (

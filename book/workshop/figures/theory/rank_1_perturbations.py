@@ -1,6 +1,7 @@
 """What *Rank-1 perturbations* draws and says: when rank-1 noise moves the gradient as full does."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from matplotlib.patches import Ellipse
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import ends_room, name_curves, panels, write_key
+from workshop.plot.panels import ends_room, name_curves, number_ticks, panels, write_key
 from workshop.plot.style import Figure, color, house_style
 
 # Captions.
@@ -41,20 +42,17 @@ def lengths(points: Float[Array, "S 2"]) -> tuple[Float[Array, " 2"], Float[Arra
     return np.sqrt(values[::-1]), vectors[:, ::-1]
 
 
+@dataclass(eq=False)
 class Clouds:
-    """Scores under a full perturbation, and under another.
+    """Scores under a full perturbation, and under another."""
 
-    Parameters
-    ----------
-    found
-        Sizes to laws, of which ``"full"`` is one, to scores (S, 2): where it moves them most, and
-        where it hardly does.
-    """
+    #: Sizes to laws, of which ``"full"`` is one, to scores (S, 2): where it moves them most, and
+    #: where it hardly does.
+    found: Mapping[float | int, Mapping[str, Float[Array, "S 2"]]]
 
-    def __init__(self, found: Mapping[float | int, Mapping[str, Float[Array, "S 2"]]]) -> None:
-        self.found = found
-        laws = [name for name in next(iter(found.values())) if name != "full"]
-        self.choices = {"size": [*found], "against": laws}
+    def __post_init__(self) -> None:
+        laws = [name for name in next(iter(self.found.values())) if name != "full"]
+        self.choices = {"size": [*self.found], "against": laws}
 
     def draw(self, size: float | int, against: str) -> Figure:
         """Draw both clouds with ellipses of two standard deviations."""
@@ -83,7 +81,6 @@ class Clouds:
         return figure
 
     def say(self, size: float | int, against: str) -> str:
-        """Say how far both move the score up and down."""
         ours, full = (self.found[size][name][:, 1].std(ddof=1) for name in (against, "full"))
         return (
             f"Size {size:g}: up and down, {against} move{'s' * (against == 'rank-1')} the score by "
@@ -91,22 +88,17 @@ class Clouds:
         )
 
 
+@dataclass(eq=False)
 class Apart:
-    """Distances from a full perturbation, by size.
+    """Distances from a full perturbation, by size."""
 
-    Parameters
-    ----------
-    sizes
-        Sizes, which rise; 0.1 is one.
-    found
-        Where the network is to what is compared, of `CURVES`, to low, mean and high, (3, sizes).
-    """
+    #: Sizes, which rise; 0.1 is one.
+    sizes: Sequence[float | int]
+    #: Where the network is to what is compared, of `CURVES`, to low, mean and high, (3, sizes).
+    found: Mapping[str, Mapping[str, Float[Array, "3 S"]]]
 
-    def __init__(
-        self, sizes: Sequence[float | int], found: Mapping[str, Mapping[str, Float[Array, "3 S"]]]
-    ) -> None:
-        self.sizes, self.found = sizes, found
-        self.choices = {"network": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"network": [*self.found]}
 
     def draw(self, network: str) -> Figure:
         """Draw a curve and a band for each."""
@@ -118,9 +110,8 @@ class Apart:
                 axes.fill_between(self.sizes, low, high, color=look["color"], alpha=0.15, lw=0)
             axes.set(xscale="log", yscale="log", xlim=(0.009, 1.04), ylim=(1e-4, 3))
             places = [0.01, 0.1, 1] if plot.look().narrow else self.sizes
-            axes.set_xticks(places, [f"{size:g}" for size in places])
+            number_ticks(axes, places)
             axes.set_yticks([0.001, 0.01, 0.1, 1], ["0.1%", "1%", "10%", "100%"])
-            axes.minorticks_off()
             axes.grid(axis="y")
             axes.set_xlabel("size of the perturbation")
             axes.set_title("distance from full", loc="left")
@@ -128,7 +119,6 @@ class Apart:
         return figure
 
     def say(self, network: str) -> str:
-        """Say two distances at one size."""
         place = [*self.sizes].index(0.1)
         ours, free = (
             f"{self.found[network][name][1][place]:.0%}"

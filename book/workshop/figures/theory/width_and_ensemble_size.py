@@ -1,13 +1,14 @@
 """What *Width or members* draws and says: how many members a width carries."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
 from workshop import plot
-from workshop.plot.panels import ends_room, name_curves, panels
+from workshop.plot.panels import ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import LABELS, MARKERS, Figure, color, house_style
 
 # Captions.
@@ -47,11 +48,13 @@ def ends_around(values: Sequence[float | int]) -> tuple[float | int, float | int
     return min(values) - room, max(values) + room
 
 
+@dataclass(eq=False)
 class Carried:
     """The NLL over the number of members, a line a width."""
 
-    def __init__(self, nll: Scores) -> None:
-        self.nll = nll
+    nll: Scores
+
+    def __post_init__(self) -> None:
         self.choices = {"images": [*IMAGES]}
 
     def best(self, images: str, method: str) -> dict[int, int]:
@@ -73,14 +76,12 @@ class Carried:
                     best = self.best(images, method)[width]
                     axes.plot(best, line[best], MARKERS[method], color=own, ms=9)
                 axes.set(xscale="log", xlim=(0.9, 9.5), ylim=ends_around(every), xlabel="members")
-                axes.set_xticks([*line], [f"{members}" for members in line])
-                axes.minorticks_off()
+                number_ticks(axes, [*line])
                 axes.set_title(f"{LABELS[method]}, NLL", loc="left")
                 name_curves(figure, axes)
         return figure
 
     def say(self, images: str) -> str:
-        """Say how many members the narrowest and the widest carry."""
         best = [*self.best(images, BATCH).values()]
         return (
             f"The narrowest BatchEnsemble has its least NLL with {best[0]} members, the widest "
@@ -88,23 +89,16 @@ class Carried:
         )
 
 
+@dataclass(eq=False)
 class Pull:
-    """What others add to a member's pull, over widths.
+    """What others add to a member's pull, over widths."""
 
-    Parameters
-    ----------
-    widths
-        Of the hidden layers.
-    found
-        Numbers of members to root mean squares, (widths,).
-    factor
-        Of the dotted lines, ``factor √((M − 1)/h)``.
-    """
-
-    def __init__(
-        self, widths: Sequence[int], found: Mapping[int, Float[Array, " W"]], factor: float
-    ) -> None:
-        self.widths, self.found, self.factor = widths, found, factor
+    #: Of the hidden layers.
+    widths: Sequence[int]
+    #: Numbers of members to root mean squares, (widths,).
+    found: Mapping[int, Float[Array, " W"]]
+    #: Of the dotted lines, ``factor √((M − 1)/h)``.
+    factor: float
 
     def draw(self) -> Figure:
         """Draw dots and a line for each number of members."""
@@ -118,15 +112,12 @@ class Pull:
                 axes.plot(x, values, MARKERS[BATCH], color=own, ms=3 + members / 2)
             axes.set(xscale="log", yscale="log", xlim=(x[0] / 1.2, x[-1] * 1.2), ylim=(0.015, 0.5))
             axes.set(xlabel="width")
-            axes.set_xticks(x, [f"{width}" for width in self.widths])
-            axes.set_yticks([0.03, 0.1, 0.3], ["0.03", "0.1", "0.3"])
-            axes.minorticks_off()
+            number_ticks(axes, x, [0.03, 0.1, 0.3])
             axes.set_title("what the others add, own pull = 1", loc="left")
             name_curves(figure, axes)
         return figure
 
     def say(self) -> str:
-        """Say what the most others add at both ends."""
         members, values = [*self.found.items()][-1]
         return (
             f"With {members} members the others add {values[0]:.2f} of a member's own pull in the "
@@ -134,24 +125,17 @@ class Pull:
         )
 
 
+@dataclass(eq=False)
 class Gap:
-    """A BatchEnsemble minus a deep ensemble of its width and number of members.
+    """A BatchEnsemble minus a deep ensemble of its width and number of members."""
 
-    Parameters
-    ----------
-    found
-        Numbers of members to titles, to rows, to (low, mean, high).
-    clear
-        Numbers of members to titles, to the rows that are clear.
-    """
+    #: Numbers of members to titles, to rows, to (low, mean, high).
+    found: Mapping[int, Mapping[str, Mapping[str, Sequence[float | int]]]]
+    #: Numbers of members to titles, to the rows that are clear.
+    clear: Mapping[int, Mapping[str, Sequence[str]]]
 
-    def __init__(
-        self,
-        found: Mapping[int, Mapping[str, Mapping[str, Sequence[float | int]]]],
-        clear: Mapping[int, Mapping[str, Sequence[str]]],
-    ) -> None:  # fmt: skip
-        self.found, self.clear = found, clear
-        self.choices = {"members": [*found]}
+    def __post_init__(self) -> None:
+        self.choices = {"members": [*self.found]}
 
     def draw(self, members: int) -> Figure:
         """Draw a panel a score, and a row a width."""
@@ -169,7 +153,6 @@ class Gap:
         )  # fmt: skip
 
     def say(self, members: int) -> str:
-        """Say how much worse the narrowest fit."""
         rows = next(iter(self.found[members].values()))
         (name, narrow), *_, (_, wide) = rows.items()
         return (

@@ -19,14 +19,12 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
+from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
 from workshop.page import slider_checks
-from workshop.page.digit.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
-from workshop.page.digit.stored_networks import probabilities, unpacked
 from workshop.page.frames import BOOK, Frames, check_letters, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
-
-__all__ = ["EXAMPLES", "SCRIPT", "START", "DrawDigit", "script"]
+from workshop.stored_networks import probabilities, unpacked
 
 TABLE = "digit-networks"
 #: What a page asks for, in the folder of its scripts.

@@ -75,7 +75,6 @@ export const GUIDES = [
   },
 ];
 
-// x
 // What an experiment has set, but for what the titles of its pictures say.
 const setBy = ({ state: { data, noise, hidden_layers, width, lr }, steps }) =>
   `Set here: ${TOYS[data].label}, noise σ ${noise}, ${hidden_layers} hidden layer${hidden_layers > 1 ? "s" : ""} of ${width}, learning rate ${lr}, ${steps.toLocaleString("en")} steps. Close it, and your own settings are back.`;

@@ -1,5 +1,4 @@
-// What can be set, and how an address carries it. SETTINGS is written from
-// book/workshop/page/live/trainer_state.py, and what a setting may be from book/workshop/page/fields.py.
+// What can be set, and how an address carries it; SETTINGS is written from trainer_state.py.
 import { MOST_POINTS, TOYS, points } from "./toys.js";
 
 export const accepts = ({ choices, whole, low, high }, value) => {
@@ -10,8 +9,6 @@ export const accepts = ({ choices, whole, low, high }, value) => {
 // The name of the first value that is not accepted; or undefined.
 export const firstRefused = (fields, values) => Object.keys(fields).find((key) => !accepts(fields[key], values[key]));
 
-// What can be set, and how an address carries it.
-// SETTINGS is written from book/workshop/page/live/trainer_state.py.
 const FIELDS = SETTINGS.fields;
 const SIDE = Object.fromEntries(SETTINGS.side.map((key) => [key, FIELDS[key]]));
 // Which starts a method has; the first is where it starts by default.

@@ -48,11 +48,14 @@ const TINY = 150; // pixels below which a map has no ticks
 // How high a square map of some width is.
 export const squareOf = (width) => Math.round(width < TINY ? width : width - 10);
 
+// The inside of a canvas, without the room around it.
+const framed = ({ width, height }, pad) => ({ pad, inner: { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom } });
+
 // Where a point of the data stands on a canvas, and back.
 export const frameOf = (task, width, height) => {
-  const pad = width < TINY ? { left: 1, right: 1, top: 1, bottom: 1 } : { left: 34, right: 8, top: 8, bottom: 24 };
+  const room = width < TINY ? { left: 1, right: 1, top: 1, bottom: 1 } : { left: 34, right: 8, top: 8, bottom: 24 };
   const [reachX, reachY] = task === "regression" ? [VIEW.x, VIEW.y] : [REACH, REACH];
-  const inner = { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom };
+  const { pad, inner } = framed({ width, height }, room);
   return {
     pad, inner, reachX, reachY,
     x: (value) => pad.left + (inner.w * (value / reachX + 1)) / 2,
@@ -79,29 +82,30 @@ const ticks = (axis, reach) => {
   return found;
 };
 
-const axes = ({ context, width, height }, frame, look, named) => {
-  const { pad } = frame;
+// A frame with its ticks, [place, words] along each axis, and what both axes are called, where there is room.
+const axes = ({ context, width, height }, { pad, inner, x, y }, look, along, up, names) => {
   context.strokeStyle = look.grid;
   context.fillStyle = look.muted;
   context.lineWidth = 1;
-  context.strokeRect(pad.left + 0.5, pad.top + 0.5, frame.inner.w - 1, frame.inner.h - 1);
+  context.strokeRect(pad.left + 0.5, pad.top + 0.5, inner.w - 1, inner.h - 1);
   if (width < TINY) return;
   context.textAlign = "center";
   context.textBaseline = "top";
-  const words = named ?? [null, null];
-  for (const [value, text] of ticks(words[0], frame.reachX))
-    context.fillText(text, frame.x(value), height - pad.bottom + 5);
+  for (const [value, text] of along) context.fillText(text, x(value), height - pad.bottom + 5);
   context.textAlign = "right";
   context.textBaseline = "middle";
-  for (const [value, text] of ticks(words[1], frame.reachY)) context.fillText(text, pad.left - 5, frame.y(value));
-  if (!named || width < 240) return;
+  for (const [value, text] of up) context.fillText(text, pad.left - 5, y(value));
+  if (!names || width < 240) return;
   context.fillStyle = look.ink;
-  context.textAlign = "right";
   context.textBaseline = "bottom";
-  context.fillText(named[0].name, width - pad.right - 6, height - pad.bottom - 4);
+  context.fillText(names[0], width - pad.right - 6, height - pad.bottom - 4);
   context.textAlign = "left";
   context.textBaseline = "top";
-  context.fillText(named[1].name, pad.left + 6, pad.top + 5);
+  context.fillText(names[1], pad.left + 6, pad.top + 5);
+};
+const axesOf = (drawing, frame, look, named) => {
+  const [along, up] = [ticks(named?.[0], frame.reachX), ticks(named?.[1], frame.reachY)];
+  axes(drawing, frame, look, along, up, named?.map(({ name }) => name));
 };
 
 const marker = (context, x, y, label, size) => {
@@ -192,7 +196,7 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
   const frame = frameOf("regression", width, height);
   const color = look.colors[method];
   const line = `rgb(${[0, 1, 2].map((c) => mixed([color, look.ink].map(channels), [1 - look.lift, look.lift], c)).join(",")})`;
-  axes(drawing, frame, look, state.axes);
+  axesOf(drawing, frame, look, state.axes);
   context.save();
   context.beginPath();
   context.rect(frame.pad.left, frame.pad.top, frame.inner.w, frame.inner.h);
@@ -277,7 +281,7 @@ export const map = (canvas, size, side, what, state, look, { chosen, cursor }) =
       });
     }
   }
-  axes(drawing, frame, look, state.axes);
+  axesOf(drawing, frame, look, state.axes);
   // On a map of doubt points only say where the data are.
   dots(drawing, frame, look, state, chosen, what === "mean" ? 4.5 : 2);
   crosshair(drawing, frame, look, cursor);
@@ -339,32 +343,16 @@ export const losses = (canvas, height, records, methods, look) => {
 // The distributions of a network as a cloud: each a dot, around the ring of their prior.
 const { far: MEANS, stds: STDS, ticks: [MEAN_TICKS, STD_TICKS] } = TRAINING.cloud;
 
-// Where a mean and a standard deviation stand on a canvas; the latter on a logarithmic scale.
-export const cloudFrame = (width, height) => {
-  const pad = { left: 38, right: 8, top: 8, bottom: 24 };
-  const inner = { w: width - pad.left - pad.right, h: height - pad.top - pad.bottom };
-  const [low, high] = STDS.map(Math.log);
-  return {
-    pad, inner,
-    x: (mean) => pad.left + (inner.w * (mean / MEANS + 1)) / 2,
-    y: (std) => pad.top + (inner.h * (high - Math.log(std))) / (high - low),
-  };
-};
-
-// `moments`: { means, stds } or null; `prior`: its { mean, std }.
+// `moments`: { means, stds } or null; `prior`: its { mean, std }; standard deviations on a logarithmic scale.
 export const cloud = (canvas, size, moments, prior, color, look) => {
-  const { context, width, height } = pen(canvas, size);
-  const { pad, inner, x, y } = cloudFrame(width, height);
-  context.strokeStyle = look.grid;
-  context.fillStyle = look.muted;
-  context.lineWidth = 1;
-  context.strokeRect(pad.left + 0.5, pad.top + 0.5, inner.w - 1, inner.h - 1);
-  context.textAlign = "center";
-  context.textBaseline = "top";
-  for (const mean of MEAN_TICKS) context.fillText(String(mean).replace("-", "\u2212"), x(mean), height - pad.bottom + 5);
-  context.textAlign = "right";
-  context.textBaseline = "middle";
-  for (const std of STD_TICKS) context.fillText(String(std), pad.left - 5, y(std));
+  const drawing = pen(canvas, size);
+  const { context } = drawing;
+  const { pad, inner } = framed(size, { left: 38, right: 8, top: 8, bottom: 24 });
+  const [low, high] = STDS.map(Math.log);
+  const x = (mean) => pad.left + (inner.w * (mean / MEANS + 1)) / 2;
+  const y = (std) => pad.top + (inner.h * (high - Math.log(std))) / (high - low);
+  const [along, up] = [MEAN_TICKS, STD_TICKS].map((all) => all.map((value) => [value, shown(value)]));
+  axes(drawing, { pad, inner, x, y }, look, along, up, ["mean", "\u03c3"]);
   context.save();
   context.beginPath();
   context.rect(pad.left, pad.top, inner.w, inner.h);
@@ -385,14 +373,10 @@ export const cloud = (canvas, size, moments, prior, color, look) => {
   context.beginPath();
   context.arc(x(prior.mean), y(prior.std), 9, 0, 2 * Math.PI);
   context.stroke();
+  context.textAlign = "right";
+  context.textBaseline = "middle";
   context.fillText("prior", x(prior.mean) - 14, y(prior.std));
   context.restore();
-  context.textAlign = "left";
-  context.textBaseline = "top";
-  context.fillText("\u03c3", pad.left + 6, pad.top + 5);
-  context.textAlign = "right";
-  context.textBaseline = "bottom";
-  context.fillText("mean", width - pad.right - 6, height - pad.bottom - 4);
 };
 
 // The pictures of one trainer, each on its own canvas. It lives in the Worker: the page's own thread, which answers

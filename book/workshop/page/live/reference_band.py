@@ -12,8 +12,6 @@ import numpy as np
 from ensedu.common import checks
 from workshop.page import slider_checks
 
-__all__ = ["MODEL", "belongs", "checked_band"]
-
 #: What of a state, and of a side of it, says which posterior it has: the model, and its data.
 MODEL = (
     "task", "method", "head", "width", "hidden_layers", "activation", "parametrization",

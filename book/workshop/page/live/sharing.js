@@ -164,7 +164,6 @@ export const script = (state, steps) => {
   ].join("\n");
 };
 
-// x
 // A link, and the same training as a script.
 export const sharing = (trainer, name) => {
   const text = make("textarea", { readonly: "", hidden: "", "aria-label": "Text to copy", rows: 6, class: "ensedu-t-text" });

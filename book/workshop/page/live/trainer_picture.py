@@ -30,8 +30,6 @@ from workshop.page.live.trainer_state import (
 )
 from workshop.plot.style import INK, house_style, look
 
-__all__ = ["TrainerPicture"]
-
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
 AFFORDABLE = 1_500_000
@@ -76,8 +74,8 @@ class TrainerPicture:
         self._behind = behind if own else None
 
     @functools.cached_property
-    def _trained(self) -> tuple[int, list[Trained]]:
-        """After how many steps, and the networks; none where a loss would not be finite."""
+    def _trained(self) -> list[Trained]:
+        """The networks; as they begin where a loss would not be finite."""
         cost = sum(_products(self.state, side) for side in trainer_state.sides(self.state))
         wanted, functions = (REST, MANY_FUNCTIONS) if self._behind else (STEPS, FUNCTIONS)
         steps = int(wanted * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
@@ -88,15 +86,14 @@ class TrainerPicture:
 
         found = networks(steps)
         if any(one is None for one in found):
-            steps, found = 0, networks(0)
-        return steps, [one for one in found if one is not None]
+            found = networks(0)
+        return [one for one in found if one is not None]
 
     def figure(self) -> plot.Figure:
         """Draw the curves of each network."""
-        _, networks = self._trained
         if self._distributions:
-            return _cloud_figure(self.state, networks[0])
-        return _curves_figure(self.state, networks, self._behind)
+            return _cloud_figure(self.state, self._trained[0])
+        return _curves_figure(self.state, self._trained, self._behind)
 
     def readable(self) -> plot.Figure:
         """Draw them, and check that letters can be read on a page."""
@@ -108,19 +105,14 @@ class TrainerPicture:
         """Say what is seen."""
         if self._alt:
             return self._alt
-        steps, networks = self._trained
-        number = len(self.state["points"])
+        points = f"{len(self.state['points'])} points"
         if self._distributions:
-            middle = np.median(networks[0].moments[1])
             return (
-                f"Means and standard deviations of r and s after {steps} steps: half of these lie "
-                f"above {middle:.2g}. A ring marks their prior, {self.state['prior_scale']:g}."
+                f"Means and standard deviations of r and s, trained on {points}, and their prior."
             )
-        points = "one point" if number == 1 else f"{number or 'no'} points"
-        said = " ".join(_network_in_words(self.state, one) for one in networks)
-        if self._behind:
-            said += f" Behind them is the band of {self._behind['label']}."
-        return f"{points.capitalize()} and what is learned in {steps} steps. {said}"
+        labels = " and a ".join(one.label for one in self._trained)
+        band = f", and the band of {self._behind['label']}" if self._behind else ""
+        return f"{points}, what they teach a {labels}{band}."
 
 
 def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
@@ -283,22 +275,3 @@ def _cloud_figure(state: Mapping[str, Any], one: Trained) -> plot.Figure:
 def _interpolated(values: Float[Array, "*F B"], x: Float[Array, " N"]) -> Float[Array, "*F N"]:
     """Values on `GRID` at other places on it."""
     return np.apply_along_axis(lambda own: np.interp(x, GRID, own), -1, values)
-
-
-def _network_in_words(state: Mapping[str, Any], one: Trained) -> str:
-    """What is seen of one network."""
-    points = trainer_state.array_of(state)
-    label = one.label[0].upper() + one.label[1:]
-    _, between, std = _band(state, one)
-    if len(one.outputs) == 1:
-        return f"{label}: one curve, in a band of ± {2 * std.mean():.2f} on average."
-    if not len(points):
-        return f"{label}: curves differ by up to ± {2 * between.max():.2f}."
-    if between.max() < 0.005:
-        return f"{label}: all curves are one."
-    near = between[np.abs(GRID[:, None] - points[:, 0]).argmin(axis=0)].mean()
-    most = between.argmax()
-    return (
-        f"{label}: curves differ by ± {2 * near:.2f} at the points, and by up to "
-        f"± {2 * between[most]:.2f}, at x = {GRID[most]:.1f}."
-    )

@@ -3,13 +3,10 @@
 from typing import Any
 
 from ensedu.methods import METHODS, Method
-from workshop import plot
-from workshop.page.digit import drawings, stored_networks
+from workshop import drawings, plot, stored_networks
 from workshop.page.live import toys, trainer_state
 from workshop.page.scripts import Bundle
 from workshop.plot import style
-
-__all__ = ["BUNDLE", "CLASSES", "house", "network_row"]
 
 #: Colors of up to three classes, which are no method's.
 CLASSES = {"light": ("#b08a1e", "#0d4f63", "#5f9e4f"), "dark": ("#f2d35e", "#3a9db5", "#a6d98a")}

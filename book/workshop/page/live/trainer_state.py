@@ -1,6 +1,7 @@
 """The state of a trainer, checked: one dictionary in Python, in the browser, in a link."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,15 +9,7 @@ import numpy as np
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method
 from workshop.page import slider_checks
-from workshop.page.fields import Choice, Field, RealNumber, WholeNumber
 from workshop.page.live import toys
-
-__all__ = [
-    "BATCH", "CLASSES", "CLOUD", "DEFAULTS", "FIELDS", "FUNCTIONS", "GRID", "MANY_FUNCTIONS",
-    "REACH", "REST", "SIDE", "STARTS", "START_STDS", "TASKS", "VIEW", "array_of", "as_text",
-    "changed", "checked", "checked_points", "described", "listed", "prior_loc", "shapes", "sides",
-    "sizes", "starts_of", "training",
-]  # fmt: skip
 
 #: Points a step, at most.
 BATCH = 64
@@ -44,6 +37,45 @@ GRID = np.linspace(-VIEW["x"], VIEW["x"], 97)
 MOST_POINTS = 500
 FURTHEST = 100
 CLASSES = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def checked(self, name: str, value: Any) -> str:
+        """Return the word; raises ``TypeError`` or ``ValueError`` for anything else."""
+        return checks.one_of(name, value, self.words)
+
+    def described(self) -> dict[str, Any]:
+        """Return the words for the scripts."""
+        return {"choices": list(self.words)}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from `low` to `high`, maybe a whole one."""
+
+    low: float | int
+    high: float | int
+    whole: bool = False
+
+    def checked(self, name: str, value: Any) -> float:
+        """Return the number; raises ``TypeError`` or ``ValueError`` for anything else."""
+        number = (checks.natural_int if self.whole else checks.real)(name, value)
+        if not self.low <= number <= self.high:
+            ends = f"{name} must be from {self.low:g} to {self.high:g}"
+            raise ValueError(f"{ends}, got {checks.shown(value) if self.whole else f'{number:g}'}")
+        return number
+
+    def described(self) -> dict[str, Any]:
+        """Return for the scripts both ends, and whether it is whole."""
+        return {"whole": self.whole, "low": self.low, "high": self.high}
+
+
+Field = Choice | Number
 
 
 def prior_loc(row: Method) -> float:
@@ -86,27 +118,27 @@ TASKS = ("regression", "classification")
 #: What the second network of a comparison has for itself, too.
 SIDE: dict[str, Field] = {
     "method": Choice(tuple(STARTS)),
-    "ensemble_size": WholeNumber(1, 16),
+    "ensemble_size": Number(1, 16, whole=True),
     "start": Choice(tuple(dict.fromkeys(start for starts in STARTS.values() for start in starts))),
     "loss": Choice(("mean", "mixture")),
-    "kl_weight": RealNumber(0, 1000),
+    "kl_weight": Number(0, 1000),
 }
 FIELDS: dict[str, Field] = {
     "task": Choice(TASKS),
     "data": Choice(("own", *toys.TOYS)),
-    "noise": RealNumber(0.01, 2),
-    "seed": WholeNumber(0, 999_999),
+    "noise": Number(0.01, 2),
+    "seed": Number(0, 999_999, whole=True),
     **SIDE,
-    "width": WholeNumber(2, 100),
-    "hidden_layers": WholeNumber(1, 3),
+    "width": Number(2, 100, whole=True),
+    "hidden_layers": Number(1, 3, whole=True),
     "activation": Choice(("relu", "tanh")),
     "parametrization": Choice(("standard", "ntk")),
     "head": Choice(("mean", "variance")),
-    "lr": RealNumber(1e-6, 1e9),
-    "weight_decay": RealNumber(0, 10),
-    "prior_scale": RealNumber(0.001, 100),
-    "initial_std": RealNumber(0.001, 10),
-    "p": RealNumber(0, 0.9),
+    "lr": Number(1e-6, 1e9),
+    "weight_decay": Number(0, 10),
+    "prior_scale": Number(0.001, 100),
+    "initial_std": Number(0.001, 10),
+    "p": Number(0, 0.9),
 }
 DEFAULTS = {
     "ensemble_size": 4, "loss": "mean", "kl_weight": 1.0, "width": 50, "hidden_layers": 2,

@@ -8,8 +8,6 @@ import traitlets
 
 from workshop.page.live import trainer_scripts, trainer_state
 
-__all__ = ["Live"]
-
 
 class Live(anywidget.AnyWidget):
     """What `workshop.page.live.live` returns in Jupyter; it trains in the browser alone.

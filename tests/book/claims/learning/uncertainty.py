@@ -9,13 +9,13 @@ from ensedu.data import gap
 from ensedu.uncertainty import EntropyParts, Interval, ece, entropy_parts, paired
 from tests.book.claiming import Claims, entry, every, reader
 from tests.book.conftest import ran
+from workshop import stored_networks as stored
+from workshop.drawings import seen
 from workshop.experiments import disentangling as trained
 from workshop.experiments import exact
 from workshop.experiments import running_example as example
 from workshop.experiments.contest import mixes
 from workshop.page.digit import EXAMPLES
-from workshop.page.digit import stored_networks as stored
-from workshop.page.digit.drawings import seen
 
 CLAIMS = Claims("learning/uncertainty", unclaimed={
     "log 2": ["0.69 nats, for a fair coin"],

@@ -16,18 +16,6 @@ from ensedu import numpy as en
 from ensedu import uncertainty
 from ensedu.methods import METHODS, size_option
 
-__all__ = [
-    "MEMBERS",
-    "SIZES",
-    "SURE",
-    "Arrays",
-    "described",
-    "outputs",
-    "packed",
-    "probabilities",
-    "unpacked",
-]
-
 SIZES, MEMBERS = (64, 32, 10), 4
 #: Above this probability of one class a network is sure.
 SURE = 0.9

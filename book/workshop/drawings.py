@@ -18,19 +18,6 @@ from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-__all__ = [
-    "DIGITS",
-    "LETTERS",
-    "PEN",
-    "Drawing",
-    "bits",
-    "described",
-    "from_text",
-    "jittered",
-    "scribble",
-    "seen",
-]
-
 Drawing = list[Float[Array, "_ 2"]]
 
 #: Radius of the pen, in sides of the square.

@@ -1,0 +1,339 @@
+"""What each figure says and shows, worked out of what it was given, another way than it does.
+
+By a figure's name and its sliders: the numbers of its sentence, in their order, or words of it, and
+sequences of numbers that stand in the drawing.
+"""
+
+import numpy as np
+
+from ensedu import counting
+from ensedu.data import gap
+from ensedu.methods import size_option
+from workshop.figures.learning.uncertainty import AMONG, INSIDE
+from workshop.figures.theory.width_and_ensemble_size import BATCH, DEEP, IMAGES
+
+INSIDE_GAP = gap.gaps[0]
+
+
+def rms(values, axis=-1):
+    return np.sqrt(np.mean(np.square(values), axis=axis))
+
+
+def rows(tree):
+    """Return all arrays of one axis in a tree of mappings and arrays."""
+    if isinstance(tree, dict):
+        return [row for branch in tree.values() for row in rows(branch)]
+    return [tree] if np.ndim(tree) == 1 else [row for branch in tree for row in rows(branch)]
+
+
+def in_gap(x):
+    return (INSIDE_GAP[0] < x) & (x < INSIDE_GAP[1])
+
+
+def bounds(differences):
+    """Return each interval (low, mean, high) as what is drawn of it: its ends, and its mean."""
+    return [part for low, mean, high in differences for part in ([low, high], [mean])]
+
+
+def weights_of(f, width):
+    """Return how many parameters networks have, in parts of one network's."""
+
+    def total(method, depth):
+        sizes = [1, *[width] * depth, 1]
+        return counting.mlp(sizes, method, **size_option(method, f.members)).total
+
+    return {k: [total(k, d) / total("single", d) for d in f.depths] for k in f.counts[width]}
+
+
+def curve(f, points, noise, model):
+    found = f.exact(points, noise, model)
+    mean, sure, known = found.mean, found.unknown, np.sqrt(found.unknown**2 + noise**2)
+    off = abs(gap.truth(np.array([-2.5])) - mean[AMONG]).item()
+    said = [noise, sure[AMONG], sure[INSIDE]] if model == "bumps" else [-2.5, off, sure[AMONG]]
+    return said, [mean, sure, mean + 2 * sure, mean - 2 * sure, mean + 2 * known, found.y]
+
+
+def methods(f, method):
+    own = f.beliefs[method]
+    data, inside = np.subtract(*(np.round(f.nll[name], 2) for name in (method, f.reference)))
+    more = ["more" if by > 0 else "less" for by in (data, inside)]
+    said = f"pays {abs(data):.2f} nats {more[0]} than one network at the data, and "
+    said += f"{abs(inside):.2f} {more[1]} in the gap."
+    return said, [own.mean, own.mean + 2 * own.std, own.mean - 2 * own.std, gap.truth(f.x)]
+
+
+def mixes(f, method):
+    every = [f.intervals[name] for name in (f.keys[method], f.reference)]
+    true = [mix.strength for mix in f.mixes]
+    missed = [m.name for m, a, b in zip(f.mixes, *every[0], strict=True) if a > m.strength
+              or m.strength > b]  # fmt: skip
+    return f" interval of {method}: {', '.join(missed)}.", [*np.concatenate(every), true]
+
+
+def walks(f, learning_rate):
+    walk = f.walks[learning_rate]
+    half = (walk[:, 0].var() + walk[:, 0].var(ddof=1)) / 2
+    said = np.sqrt([half, f.posterior[0, 0]])
+    return said, [*walk.T, *walk.mean(0)[:, None], *f.best[:, None]]
+
+
+def diversity(f):
+    """An arrow leads from what was trained on the average to what was trained on the mixture."""
+    places = [[v for one in ends for v in (100 * one.disagreement, one.nll)]
+              for ends in f.ends.values()]  # fmt: skip
+    one, other = f.ends["random signs"]
+    assert one.nll < other.nll
+    return [other.disagreement, one.disagreement], [own for own in places if len(own) == 4]
+
+
+def line(f, inputs_around):
+    own = f.line(inputs_around)
+    correlation = own.covariance[0, 1] / np.sqrt(own.covariance.diagonal().prod())
+    return [inputs_around, np.sqrt(1 - correlation**2)], [*own.doubt, own.inputs]
+
+
+def settings(f):
+    """Where nobody can say what a setting does, it is not called the best or the worst."""
+    means = {name: f.effects[name].mean for name in f.sure}
+    best, worst = min(means, key=means.get), max(means, key=means.get)
+    said = f"gained by {best}, most lost by {worst}: {means[worst]:.2f} nats a point."
+    return said, bounds((one.low, one.mean, one.high) for one in f.effects.values())
+
+
+def image(f, image):
+    one = f.seen[image - 1]
+    said = f"The {one.kind} {one.label}: {one.parts[0]:.2f} of its doubt is aleatoric, "
+    return said + f"{one.parts[1]:.2f} epistemic.", [one.p.mean(axis=0), one.p]
+
+
+def plane(f):
+    """Each line from the corner rises as the mean epistemic share of those with much doubt."""
+    every = [own.parts for own in f.known.values()]
+    shares = [np.mean([b / (a + b) for a, b in parts.T if a + b > 0.2]) for parts in every]
+    drawn = [part for share in shares for part in ([0, share], [0, 1 - share])]
+    return [0.2, *shares], [*every[0], *every[1], *drawn]
+
+
+def lifelong(f):
+    (title, own), *_ = f.differences.items()
+    name, (_, mean, _) = next(iter(own.items()))
+    word = "clear" if name in f.clear[title] else "unclear"
+    every = [each for panel in f.differences.values() for each in panel.values()]
+    return f"On {title}, {name}: {mean:+.3f} in accuracy, {word}.", bounds(every)
+
+
+def regret(f):
+    best = min(f.against.values(), key=lambda own: own.mean)
+    every = ((own.low, own.mean, own.high) for own in f.against.values())
+    return [-best.mean, best.low, best.high], bounds(every)
+
+
+def crop(f, photograph, method):
+    one = f.crops[photograph, f.keys[method]]
+    wrong = np.abs(one.mean - one.truth)
+    worst = np.argsort(-one.std.ravel(), kind="stable")[: one.std.size // 10]
+    share = (wrong.ravel()[worst] ** 2).sum() / (wrong**2).sum()
+    small = one.truth.reshape(len(wrong) // 2, 2, -1, 2).mean(axis=(1, 3))
+    return [share], [one.mean, one.std, wrong, small]
+
+
+def first(f, time, width):
+    outputs, at_data, still, row = f.found[width][f.choices["time"].index(time)]
+    away, off = rms(at_data - f.targets), max(np.abs(still - outputs))
+    return [time, away, off], [outputs, still, row, f.found[width][0][3]]
+
+
+def units(f, width):
+    angles, adds = f.found[width]
+    return [width, 64, rms((angles[-1] - angles[0])[:16])], [angles[:, 3], adds[:, 3]]
+
+
+def pull(f, steps, mean_of_u):
+    before, after = f.found[mean_of_u][0], f.found[mean_of_u][f.choices["steps"].index(steps)]
+    return [steps, *rms(after - before)], [*before, *after]
+
+
+def chi(f):
+    signs = rms(f.found["random signs"])
+    widths = f.widths[0], f.widths[-1]
+    said = [signs[0], 0, widths[0], signs[-1], widths[1]]
+    return said, [values for own in f.found.values() for values in own.T]
+
+
+def speeds(f, mean_of_u, trained_on):
+    """Of two members, whose kernels are u² of their own between them."""
+    gamma, both = f.gammas[trained_on], f.found[mean_of_u, trained_on]
+    rates = [(1 + sign * mean_of_u**2) * gamma / 2 for sign in (1, -1)]
+    return [mean_of_u, *rates], [*both[0].T, *both[1].T]
+
+
+def learned(f, mean_of_u):
+    own = f.found[mean_of_u]
+    return [mean_of_u, f.spread[mean_of_u], 20], [*own, np.mean(own, axis=0)]
+
+
+def carried(f, images):
+    lines = {key[1:]: own for key, own in f.nll.items() if key[0] == IMAGES[images]}
+    best = {key: min(own, key=own.get) for key, own in lines.items()}
+    ours = [members for (method, _), members in best.items() if method == BATCH]
+    drawn = [[*own.values()] for own in lines.values()]
+    assert {method for method, _ in lines} == {BATCH, DEEP}
+    return [ours[0], ours[-1]], [*drawn, *([members] for members in best.values())]
+
+
+def others(f):
+    drawn = [f.factor * np.sqrt((members - 1) / np.array(f.widths)) for members in f.found]
+    members = max(f.found)
+    said = members, f.found[members][0], f.found[members][-1]
+    return said, [*f.found.values(), *drawn]
+
+
+def gaps(f, members):
+    training = next(iter(f.found[members].values()))
+    every = [row for rows in f.found[members].values() for row in rows.values()]
+    return [16, -training["width 16"][1], abs([*training.values()][-1][1])], bounds(every)
+
+
+def times(f, width):
+    found = {k: [f.passes[width, b][k]["ratio"][1] for b in f.batches]
+             for k in ("deep_ensemble", "batch_ensemble")}  # fmt: skip
+    return [own[0] for own in found.values()], [*found.values()]
+
+
+def memory(f, width, ensemble_size):
+    def part(batch):
+        return np.divide(*(f.kept(k, width, batch, ensemble_size) for k in (BATCH, DEEP)))
+
+    return [part(1), part(width), width], [[part(batch) for batch in f.steps]]
+
+
+def projected(f, gigabytes_per_second, microseconds_a_message, all_reduce):
+    network = gigabytes_per_second * 1e9, microseconds_a_message / 1e6, all_reduce
+    left = np.array([f.left(devices, *network) for devices in f.devices])
+    return [left[f.devices.index(1024)], 1024], [100 * left]
+
+
+SHOWN = {
+    "fig-r1-distribution": lambda f, method: (
+        {"rank-1": "move together", "mean-field": "moves for itself"}[method],
+        f.draws[{"rank-1": "rank1", "mean-field": "mean_field"}[method]],
+    ),
+    "fig-co-depth": lambda f, width: (
+        [width, *(weights_of(f, width)[k][-1] for k in (DEEP, BATCH))],
+        [*weights_of(f, width).values()],
+    ),
+    "fig-un-exact": curve,
+    "fig-un-draws": lambda f, members, sample: (
+        [members, f.drawn[members, sample][:, INSIDE].std(ddof=1), f.exact.unknown[INSIDE]],
+        [*f.drawn[members, sample], f.drawn[members, sample].std(axis=0, ddof=1)],
+    ),
+    "fig-un-trained": lambda f, noise: (
+        [f.numbers[-1], *(own["error"][1, -1] / own["spread"][1, -1]
+                          for own in (f.found[noise]["regions"], f.found[noise]["gap"]))],
+        rows(f.found[noise]),
+    ),
+    "fig-un-methods": methods,
+    "fig-un-mixes": mixes,
+    "fig-dt-members": lambda f, data: (
+        [next(iter(f.scores[data].values())).mean[m - 1] for m in (5, 1, 10)],
+        [part for own in f.scores[data].values() for part in (own.mean, own.law)],
+    ),
+    "fig-dt-own": lambda f: (
+        [20 - sum(f.true < f.low) - sum(f.true > f.high), 20],
+        [np.sort(f.mean), f.true, f.low, f.high],
+    ),
+    "fig-more-paths": lambda f, learning_rate: (
+        [own.std(axis=0)[in_gap(f.x)].mean() for own in f.curves[learning_rate]],
+        [*np.concatenate(f.curves[learning_rate])],
+    ),
+    "fig-more-temperature": lambda f, temperature: (
+        [temperature, f.confidence[temperature], f.right],
+        [[*f.loss.values()], [*f.confidence.values()], [f.loss[temperature]]],
+    ),
+    "fig-more-walks": walks,
+    "fig-more-runs": lambda f: (
+        [abs(f.scores["NLL"]["last five epochs"][k] - own)
+         for k, own in f.scores["NLL"]["last network"].items() if "holds" not in k],
+        [[*own.values()] for panel in f.scores.values() for own in panel.values()],
+    ),
+    "fig-mc-data": lambda f: (
+        [max(f.by_rate.values()) / min(f.by_rate.values()),
+         np.divide(*([*f.by_number["rate 0.2"][1].values()][k] for k in (-1, 0)))],
+        [[*f.by_rate.values()], *([*own.values()] for _, own in f.by_number.values())],
+    ),
+    "fig-mc-cost": lambda f, rate, digits: (
+        [64, *(own[digits][f.choices["rate"].index(rate)] for own in (
+            {k: averaged[:, -1] for k, averaged in f.averaged.items()}, f.off))],
+        [f.averaged[digits][f.choices["rate"].index(rate)]],
+    ),
+    "fig-mc-doubt": lambda f: (
+        [n for (_, y), layer in zip(f.curves.values(), ([1], [2], []), strict=True)
+         for n in (*layer, y[in_gap(f.x)].mean() / y[~in_gap(f.x)].mean())],
+        [*(y for _, y in f.curves.values()), f.inputs],
+    ),
+    "fig-tbe-alike": lambda f, images: (
+        [f.ratios[images]["random signs"], f.ratios[images]["deep ensemble"]],
+        [[0, ratio] for ratio in f.ratios[images].values()],
+    ),
+    "fig-tbe-diversity": diversity,
+    "fig-bbb-ellipses": line,
+    "fig-bbb-distances": lambda f: (
+        [sum(own["regions"] > 1 for own in f.ratios.values()), 5],
+        [[own[place] for place in ("regions", "gap", "outside")] for own in f.ratios.values()],
+    ),
+    "fig-bbb-settings": settings,
+    "fig-tr1-swapped": lambda f: (
+        [[*f.values.values()][k] for k in (0, -1)], [[own] for own in f.values.values()],
+    ),
+    "fig-tr1-trap": lambda f: (
+        [0, *(own.negative[-1] for own in f.paths.values())],
+        [part for own in f.paths.values() for part in (100 * np.array(own.negative), own.nll)],
+    ),
+    "fig-cnn-images": image,
+    "fig-cnn-plane": plane,
+    "fig-cnn-windows": lambda f, window: (
+        [window, f.windows[window - 1] @ f.kernel], [f.mean, f.image],
+    ),
+    "fig-cnn-sigmas": lambda f, trained: (
+        [*(pick(own[-1] for own in f.sigmas[trained]) for pick in (min, max)),
+         f.alone[trained][-1]],
+        [*f.sigmas[trained], f.alone[trained]],
+    ),
+    "fig-contest-luck": lambda f: (
+        [np.mean(f.differences < 0)],
+        [*f.differences, [f.differences.mean(), 0], [-f.unit, 0]],
+    ),
+    "fig-tbe-memory": lambda f, tasks_learned: (
+        [tasks_learned, *(f.kept[k][tasks_learned - 1] for k in ("single", BATCH))],
+        [100 * np.array(own[:tasks_learned]) for own in f.kept.values()],
+    ),
+    "fig-tbe-lifelong": lifelong,
+    "fig-bbb-pruning": lambda f, kl_weight: (
+        [0, 0.1, *(f.errors[kl_weight]["N(0, 0.1²)"][0][f.left.index(k)] / 100 for k in (100, 10))],
+        [*(own[0] for own in f.errors[kl_weight].values()), [*f.published.values()],
+         f.errors[kl_weight]["one network"][2]],
+    ),
+    "fig-bandit": regret,
+    "fig-images-out": crop,
+    "fig-gf-first": first,
+    "fig-gf-units": units,
+    "fig-ee-pull": pull,
+    "fig-ee-kernel": chi,
+    "fig-ee-speeds": speeds,
+    "fig-ee-learned": learned,
+    "fig-we-carry": carried,
+    "fig-we-pull": others,
+    "fig-we-gap": gaps,
+    "fig-r1p-clouds": lambda f, size, against: (
+        [size, *(f.found[size][name][:, 1].std(ddof=1) for name in (against, "full"))],
+        [*f.found[size][against].T, *f.found[size]["full"].T],
+    ),
+    "fig-r1p-apart": lambda f, network: (
+        [0.1, *(f.found[network][name][1][[*f.sizes].index(0.1)]
+                for name in ("rank-1", "independent entries"))],
+        rows(f.found[network]),
+    ),
+    "fig-sp-speed-up": times,
+    "fig-sp-kept": memory,
+    "fig-sp-projected": projected,
+}  # fmt: skip

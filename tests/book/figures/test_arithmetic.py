@@ -1,0 +1,126 @@
+"""Arithmetic of drawings that no figure of the book shows whole, on numbers made up for it."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from bs4 import BeautifulSoup
+
+from ensedu import counting
+from ensedu.contest.statistics import Pooled
+from ensedu.contest.swag import draw_weights
+from ensedu.data import gap
+from ensedu.methods import METHODS, size_option
+from tests.book.looking import LIGHT, drawn
+from workshop import measured, plot
+from workshop.experiments import bayes
+from workshop.figures import cheat_sheet
+from workshop.figures.cost import choosing
+from workshop.figures.learning import deep_ensembles as deep
+from workshop.figures.learning import more_from_one_network as one_run
+from workshop.figures.learning import shootout as best
+from workshop.page.frames import ranges
+
+SCALED = "one network, with a temperature"
+
+
+def test_a_value_at_the_end_of_its_interval_is_inside():
+    one = np.array([2.0])
+    assert deep.Own("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
+    assert deep.Own("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
+
+
+def test_the_covariance_is_that_of_the_contests_swag():
+    seen = np.random.default_rng(3).standard_normal((7, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
+    given, generator = torch.tensor(seen).float(), torch.Generator().manual_seed(0)
+    samples = np.array([draw_weights(given, generator).numpy() for _ in range(5_000)])
+    np.testing.assert_allclose(np.cov(samples.T), one_run.swag_covariance(seen), 0.1, 0.1)
+
+
+def test_the_band_of_nuts_and_its_data_are_of_one_draw():
+    band, points = bayes.shown()
+    row = measured.row(measured.load("nuts")["rows"], data_seed=bayes.TYPICAL)
+    assert (band["mean"], band["std"], band["label"]) == (row["mean"], row["std"], "NUTS")
+    np.testing.assert_array_equal(points, np.hstack(gap.sample(np.random.default_rng(8))))
+
+
+def effect(mean, word, method=None):
+    return plot.PooledEffect((mean - 0.1, mean, mean + 0.2), [mean - 0.3, mean + 0.3], word, method)
+
+
+def rows(*words):
+    """Contestants with these words, the best last."""
+    return {f"rival with number {i}": effect(1.9 - 0.76 * i, word) for i, word in enumerate(words)}
+
+
+def test_a_forest_says_who_is_better_on_one_axis():
+    forest = best.Forest({
+        "without": rows("unclear", "worse", "better", "better by little"),
+        "with": rows(*["better"] * 4),
+        "nobody": rows("unclear", "worse", "practically equal"),
+    })  # fmt: skip
+    for look in LIGHT:
+        figures = [drawn(lambda c=c: forest.draw(c), look) for c in forest.choices["temperature"]]
+        assert all(ranges(one) == ranges(figures[0]) for one in figures)
+        assert len({one.get_figheight() for one in figures}) == 1
+    assert forest.say("without") == (
+        "Without one, better than one network: rival with number 3, rival with number 2."
+    )
+    assert forest.say("with") == (
+        "With a temperature for all, 4 of 4 are better than one network; rival with number 3 leads."
+    )
+    nobody = best.Forest({"without": rows("unclear", "worse", "practically equal")})
+    assert nobody.say("without") == "Without one, nobody is better than one network for sure."
+
+
+def test_a_data_set_is_one_dot_a_row():
+    effects = {"a": effect(-0.5, "better", "rank1"), SCALED: effect(0.4, "unclear", "single")}
+    dots = best.Dots(
+        effects, {"tumors": {"a": -1.5, SCALED: 0.25}, "loans": {"a": -3.1, SCALED: -4.0}}
+    )
+    for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", set())):
+        (axes,) = drawn(lambda data=data: dots.draw(data)).axes
+        lines = [line for line in axes.lines if line.get_label().endswith(", sources")]
+        assert {float(x) for line in lines for x in line.get_xdata()} == wanted
+    assert dots.say("tumors") == "Of these 2, a has the lowest NLL on tumors."
+    # Beyond three units, too, the lower one is named.
+    assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
+
+
+def test_only_what_is_better_decides_and_a_price_has_its_digits():
+    words = {"single_scaled": "unclear", "rank1": "better", "linear": "worse"}
+    pooled = {"middle": -0.5, "low": -1.255, "high": -0.004, "sources": {}, "tasks": ()}
+    beside = {k: Pooled(**pooled, p=0.01, adjusted=0.03, word=word) for k, word in words.items()}
+    price = {"kept": 1.484, "train_seconds": 3.73, "predict_seconds": 5.71, "passes": 32}
+    one, *rows = choosing.table(beside, dict.fromkeys(["single", *words], price)).rows
+    assert [row.cells[0].text for row in (one, *rows)] == ["–", *words.values()]
+    assert [row.cells[0].decisive for row in rows] == [False, True, False]
+    assert rows[0].cells[0].aside == "[−1.25, 0.00]"
+    assert [cell.text for cell in rows[0].cells[1:]] == ["1.48", "3.73", "5.7", "32"]
+
+
+def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():
+    inside = np.array([0.9, 0.654]), np.linspace(0.98, 0.8, 5)
+    said = choosing.say_ends(*inside)
+    assert "65% of the rows" in said and "80% of the strongest" in said
+    ends = drawn(lambda: choosing.draw_ends([0.0, 0.5], *inside))
+    assert list(ends.axes[0].lines[0].get_ydata()) == [90, 65.4]
+
+
+@pytest.mark.parametrize("method", cheat_sheet.WORDS)
+def test_the_cheat_sheets_areas_are_the_count(method):
+    """Of a square layer whose sides are those of the picture; what is computed is not stored."""
+    drawn = BeautifulSoup(cheat_sheet.picture(method, 3), "html.parser").find_all("rect")
+    areas = [
+        int(one["width"]) * int(one["height"]) for one in drawn if one["class"] != ["computed"]
+    ]
+    counted = counting.layer(*2 * [cheat_sheet.SIDE], method, **size_option(method, 3))
+    assert sum(areas) == counted.total * cheat_sheet.UNIT**2
+
+
+@pytest.mark.parametrize("method", [key for key in METHODS if not METHODS[key].body])
+def test_the_cheat_sheets_formula_is_the_count(method):
+    said = re.sub(r"(?<=[Mmn\d])(?=[Mmn(])", "*", cheat_sheet.formula(method))
+    counted = counting.layer(5, 7, method, **size_option(method, 3))
+    assert eval(said, {"M": 3, "m": 5, "n": 7}) == counted.total
