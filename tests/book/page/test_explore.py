@@ -17,7 +17,7 @@ from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page import frames as frames_module
 from workshop.page.explore import explore
-from workshop.page.frames import FRAMES, Frames, check_letters, ranges
+from workshop.page.frames import FRAMES, Frames, check_letters
 from workshop.plot.panels import keep_in_sight, say_where_pointed
 from workshop.plot.renderings import renderings
 from workshop.plot.style import LOOKS
@@ -300,16 +300,3 @@ def test_letters_are_measured_on_the_page_of_their_look(narrow, words, pixels, p
         check_letters(drawing(1.001 * points, words), look)
         with pytest.raises(ValueError, match=f"letters of {pixels} pixels"):
             check_letters(drawing(0.999 * points, words), look)
-
-
-def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
-    figure = drawing(limit=3)
-    same, other = drawing(limit=3), drawing(limit=5)
-    assert ranges(figure) == ranges(same)
-    assert ranges(figure)["x-axis 1"] != ranges(other)["x-axis 1"]
-    assert ranges(figure)["y-axis 1"] == ranges(other)["y-axis 1"]
-    same.axes[0].set_xticks([0, 3])
-    assert ranges(figure)["x-axis 1"] != ranges(same)["x-axis 1"]
-    matrix = Figure()
-    matrix.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=2)
-    assert ranges(matrix) == {"color ranges": [(0, 2)]}
