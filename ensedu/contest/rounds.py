@@ -12,7 +12,7 @@ import numpy as np
 from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
-from ensedu.contest.jobs import Contestant, Job, Trained
+from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import Given, Task, given
 
 __all__ = [
@@ -156,7 +156,9 @@ def run_split(
     scored, more = [], {}
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(task, own, name, contestant, split, start, choice)
+        trained = fresh_start(
+            task, own, name, contestant, split, start, contestant.tries[choice.number], choice.epoch
+        )
         seconds = time.thread_time() - before
         scored.append(score_trained(own, trained) | {"train_seconds": seconds})
         if also is not None and not start:
@@ -171,12 +173,12 @@ def run_split(
 
 def fresh_start(
     task: Task, own: Given, name: str, contestant: Contestant, split: int, start: int,
-    choice: Choice,
+    setting: Setting, epochs: int,
 ) -> Trained:  # fmt: skip
-    """Return one of the trainings that a row scores, of the chosen setting and length."""
+    """Return one of the trainings that a row scores, of a setting and a length."""
     job = Job(
-        task=task, given=own, contestant=contestant, setting=contestant.tries[choice.number],
-        seed=seed_of(task.name, name, split, 1 + start), epochs=choice.epoch,
+        task=task, given=own, contestant=contestant, setting=setting, epochs=epochs,
+        seed=seed_of(task.name, name, split, 1 + start),
     )  # fmt: skip
     return contestant.train(job)
 

@@ -16,7 +16,7 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.data import clean
 from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
-from ensedu.sklearn.rows import groups_of_rows, looks_grouped
+from ensedu.sklearn.rows import groups_of_rows, looks_grouped, numbers
 
 __all__ = ["Reader", "Understood", "read_file", "understand"]
 
@@ -37,17 +37,31 @@ class Reader:
     """How new rows are read as a table was; it holds none of its rows."""
 
     #: The labels, in order; none where the target is a number, whose logarithm is learned or not.
-    classes: tuple[str, ...]
-    log: bool
+    classes: tuple[str, ...] = ()
+    log: bool = False
     #: How columns are read, a frame without rows, and of which log(1 + value) is entered.
     like: Any = field(repr=False)
-    logs: tuple[str, ...]
+    logs: tuple[str, ...] = ()
 
     def inputs(self, frame: Any) -> Any:
         """Return new rows as these are; raises as `ensedu.data.clean` does."""
         if missing := [name for name in self.like if name not in frame]:
             raise ValueError(f"frame must have the columns {missing}, got {[*frame][:20]}")
         return _far_as_logs(clean(frame[[*self.like]], like=self.like), self.logs)
+
+    def targets(self, y: Any) -> Float[Array, "n 1"] | Int[Array, " n"]:
+        """Return targets of new rows as a contest has them, -1 for a class that none of these had.
+
+        Raises ``ValueError`` for gaps.
+        """
+        column = optional("pandas", "data").Series(y).rename("y")
+        found = _names(column) if self.classes else np.asarray(numbers(column), np.float64)[:, None]
+        if gaps := int(optional("pandas", "data").isna(found).sum()):
+            raise ValueError(f"y must have a value in each row, got {gaps:,} gaps")
+        if self.classes:
+            known = {name: i for i, name in enumerate(self.classes)}
+            return np.array([known.get(name, -1) for name in found])
+        return np.log(np.maximum(found, np.finfo(float).tiny)) if self.log else found
 
     def as_written(self, x: Any) -> Any:
         """Return inputs with dates as dates, and numbers where their logarithms are entered."""
@@ -156,6 +170,7 @@ def understand(
         "name": name, "target": target, "task": "classification" if classes else "regression",
         "classes": [*classes], "rows": rows, "rows_used": len(y), "columns": columns,
         "unit_note": "nats an example" + ("" if classes else f", of the density of {unit}"),
+        "splits": "time" if time else "group" if group else "random", "by": time or group,
         "notes": notes, "warnings": warnings,
     }  # fmt: skip
     return Understood(
@@ -170,21 +185,27 @@ def _different(names: list[str]) -> None:
 
 
 def _gaps(column: Any) -> Any:
-    return (column.isna() | column.astype(str).str.strip().isin(GAPS)).to_numpy()
+    words = column.astype(str).str.strip() if column.dtype.kind == "O" else column
+    return (column.isna() | words.isin(GAPS)).to_numpy()
+
+
+def _names(column: Any) -> Any:
+    """Return the cells of a column as words."""
+    return clean(column.astype("category").to_frame()).iloc[:, 0].to_numpy()
 
 
 def _read_target(
     column: Any, task: str | None, notes: list[str]
 ) -> tuple[Shaped[Array, "N ..."], tuple[str, ...], bool]:
     """Return numbers or labels, the classes, and whether the numbers are logarithms."""
-    as_words = task == "classification" or column.dtype.kind == "b"
+    as_names = task == "classification" or column.dtype.kind == "b"
     try:
-        read = clean((column.astype("category") if as_words else column).to_frame())
+        read = clean((column.astype("category") if as_names else column).to_frame())
     except (TypeError, ValueError) as error:
         fault = str(error).partition(";")[0].replace("frame", "the column")
         raise ValueError(f"target: {fault}") from None
     kind, values = read.attrs["clean"][0][column.name], read.iloc[:, 0].to_numpy()
-    found, y = np.unique(values, return_inverse=True)
+    found = np.unique(values)
     whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()
     if len(found) == 1:
         raise ValueError(f"target must have different values, got {found.tolist()[0]!r} alone")
@@ -195,7 +216,8 @@ def _read_target(
             notes.append(f"The {len(found)} numbers of {column.name} are taken for classes.")
         if len(found) > MOST_CLASSES:
             raise ValueError(f"target must have at most {MOST_CLASSES} classes, got {len(found):,}")
-        return y.astype(np.int64), tuple(f"{c:g}" if whole else str(c) for c in found), False
+        classes, y = np.unique(_names(column), return_inverse=True)
+        return y.astype(np.int64), (*classes.tolist(),), False
     low, high = np.percentile(values, [1, 99])
     if log := bool(values.min() > 0 and high >= DECADES * low):
         notes.append(f"{column.name} spans {high / low:,.0f} times: its logarithm is learned.")

@@ -1,8 +1,6 @@
 """What a comparison keeps is an estimator: it reads, predicts, holds its promise, and no row."""
 
 import pickle
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,23 +8,12 @@ import pytest
 
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.jobs import Job
-from ensedu.contest.kept import keep
+from ensedu.contest.kept import KeptClasses, KeptNumbers
+from ensedu.contest.tables import Reader
 from ensedu.contest.tasks import Task, given, rows_of_split
 from ensedu.data import clean, encoder
 
 N, SECRET = 401, "Rumpelstiltskin"
-
-
-@dataclass
-class Reader:
-    """As `ensedu.contest.tables` reads new rows."""
-
-    like: Any
-    classes: tuple[str, ...] = ()
-    log: bool = False
-
-    def inputs(self, frame):
-        return clean(frame[[*self.like]], like=self.like)
 
 
 def frame(seed=0, shift=0.0):
@@ -46,12 +33,12 @@ def kept(name, classes):
         task=task, given=own, contestant=contestant, setting=contestant.tries[1], seed=3,
         epochs=contestant.lengths(task)[-1],
     )  # fmt: skip
-    reader = Reader(x.iloc[:0], ("no", "yes") if classes else (), log=not classes)
+    reader = Reader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)
     target, held = "large" if classes else "price", whole.iloc[parts["calibrate"]]
-    found = keep(
+    found = (KeptClasses if classes else KeptNumbers)(
         contestant.label, contestant.train(job), reader,
         encoder(x, unknown="ignore").fit(task.rows(parts["fit"])), held, held[target],
-        temperature=True, center=own.center, unit=own.unit,
+        center=own.center, unit=own.unit,
     )  # fmt: skip
     return pickle.loads(pickle.dumps(found)), job, whole.iloc[parts["test"]], held
 

@@ -57,7 +57,7 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES, TABULAR
-from ensedu.contest.rounds import Choice, fresh_start, run_split
+from ensedu.contest.rounds import fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, given
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
@@ -86,10 +86,10 @@ def predictions(contestant: str) -> dict[str, Any]:
     row = measured.row(
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
-    task, choice = TASKS["concrete"](), Choice(nll=row["select_nll"], epochs=row["select_epochs"])
-    own = given(task, 0)
+    task, who = TASKS["concrete"](), ENTRANTS[contestant]
+    own, setting = given(task, 0), who.tries[row["setting"]]
     with one_thread():
-        trained = fresh_start(task, own, contestant, ENTRANTS[contestant], 0, 0, choice)
+        trained = fresh_start(task, own, contestant, who, 0, 0, setting, row["epoch"])
         test, held_out = trained(own.test[0]), trained(own.calibrate[0])
     mean, variance = test.moments
     return {
