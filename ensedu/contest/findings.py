@@ -10,7 +10,7 @@ import numpy as np
 import ensedu
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.forecasts import LEVEL
-from ensedu.contest.one_table import verdicts, worst_group
+from ensedu.contest.one_table import covered, verdicts
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tables import Understood
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
@@ -55,7 +55,7 @@ def findings(
         "version": 2, "seed": seed, "finished": len(kept) == parts,
         "progress": {"done": len(kept), "of": parts}, "answer": "", "best": REFERENCE,
         "table": table.about | {"rows_used": n}, "plan": plan, "rows": rows, "verdicts": [],
-        "coverage": [], "calibrated": [], "check": None, "learning": [],
+        "coverage": [], "check": None, "learning": [],
         "versions": {
             "ensedu": ensedu.__version__, "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
@@ -76,7 +76,7 @@ def findings(
                 for k, one in verdicts(scores, reference=REFERENCE, rows=n).items()
             ]
         data["best"] = best_of(data)
-        data |= covered(table, task, drawn, own[data["best"]], with_rows)
+        data |= coverage(table, task, drawn, own[data["best"]], with_rows)
         data["learning"] = [
             {"rows": size, "contestant": k, "temperature": bool(scaled), "nll": float(np.mean(nll))}
             for k in names for scaled in (0, 1) if plan["subsample"]
@@ -101,27 +101,26 @@ def best_of(data: Mapping[str, Any]) -> str:
     return min(sorted(sizes, key=lambda k: k != REFERENCE), key=sizes.__getitem__)
 
 
-def covered(
+def coverage(
     table: Understood, task: Task, drawn: Any, own: list[dict[str, Any]], with_rows: bool
 ) -> dict[str, Any]:
-    """Return of each level how many tested rows are inside, in all and in the worst group."""
+    """Return what intervals or sets of each level hold, and if asked for the rows themselves."""
     tested = [rows_of_split(task, fold)["test"] for fold in range(SPLITS)]
     order, calibrated = np.concatenate(tested), [row["calibrated"] for row in own]
-    written, found = table.reader.as_written(task.x.iloc[order]), []
+    written, below = (
+        table.reader.as_written(task.x.iloc[order]),
+        [np.array(r["below"]) for r in own],
+    )
+    found: dict[str, Any] = {"coverage": []}
     for level in LEVELS:
-        each = [np.array(row["below"]) < rank_among(level, row["calibrated"]) for row in own]
-        inside = np.concatenate(each)
-        found.append({
-            "level": level, "rows": len(inside), "inside": int(inside.sum()),
-            "worst": worst_group(written, inside, level, calibrated),
-        })  # fmt: skip
-    data: dict[str, Any] = {"coverage": found, "calibrated": calibrated}
+        inside = [b < rank_among(level, k) for b, k in zip(below, calibrated, strict=True)]
+        found["coverage"].append(covered(written, np.concatenate(inside), level, calibrated))
     if with_rows:
         frame = table.frame.iloc[drawn[order]]
-        data["held_out"] = {
+        found["held_out"] = {
             "row": frame.index.tolist(),
             "target": frame[table.about["target"]].astype(str).tolist(),
             "fold": np.repeat(range(SPLITS), [*map(len, tested)]).tolist(),
-            "below": [below for row in own for below in row["below"]],
+            "below": np.concatenate(below).tolist(), "calibrated": calibrated,
         }  # fmt: skip
-    return data
+    return found

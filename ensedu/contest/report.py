@@ -12,7 +12,6 @@ from ensedu.common.one_file import one_file
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.words import digits, named, sentences, verdicts
 from ensedu.methods import METHODS
-from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["page"]
 
@@ -158,7 +157,7 @@ def _coverage(data: Data) -> str:
         level, worst, said = one["level"], one["worst"], ""
         marks = axis.mark("line", axis.low, axis.high)
         if random:
-            marks += axis.mark("band", *_luck(level, one["rows"], data["calibrated"]))
+            marks += axis.mark("band", *(end / one["rows"] for end in one["luck"]))
         marks += axis.mark("zero", level)
         if worst:
             marks += axis.mark("dot ring", _share(worst))
@@ -193,18 +192,6 @@ def _coverage(data: Data) -> str:
 
 def _share(one: Data) -> float:
     return float(one["inside"] / one["rows"])
-
-
-def _luck(level: float, n: int, calibrated: Sequence[int]) -> tuple[float, float]:
-    """Return between which shares of n tested rows 19 of 20 tables have theirs.
-
-    A new score's rank among those that calibrate a fold is on average this, and varies as a Beta's.
-    """
-    each = [rank_among(level, k) / (k + 1) for k in calibrated]
-    middle = min(1.0, math.fsum(each) / len(each))
-    wobble = math.fsum(1 / (k + 2) for k in calibrated) / len(calibrated) ** 2
-    spread = 1.96 * math.sqrt(max(0.0, middle * (1 - middle)) * (1 / n + wobble))
-    return middle - spread, min(1.0, middle + spread)
 
 
 def _check(data: Data) -> str:

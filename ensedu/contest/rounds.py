@@ -11,7 +11,7 @@ import numpy as np
 
 from ensedu import uncertainty
 from ensedu.common import checks
-from ensedu.contest.forecasts import Forecast
+from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import Given, Task, given
 
@@ -79,9 +79,10 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     ImportError
         If a package of the contestant is not installed.
     """
-    check_kinds(task, contestant)
-    if not isinstance(own, Given):
-        raise TypeError(f"own must be a Given, got {checks.given(own)}")
+    kinds = {"task": (task, Task), "own": (own, Given), "contestant": (contestant, Contestant)}
+    for name, (value, kind) in kinds.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
     checks.natural_int("seed", seed)
     found = Choice(epochs=contestant.lengths(task))
     for number, setting in enumerate(contestant.tries):
@@ -97,13 +98,6 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
             scores.append(score)
         found.nll.append(scores)
     return found
-
-
-def check_kinds(task: Any, contestant: Any) -> None:
-    """Check that they are a task and a contestant."""
-    for name, value, kind in (("task", task, Task), ("contestant", contestant, Contestant)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
 
 
 def nll_to_select(own: Given, trained: Trained) -> float:
@@ -147,7 +141,6 @@ def run_split(
     ImportError
         If a package of the contestant is not installed.
     """
-    check_kinds(task, contestant)
     checks.text("name", name)
     own = given(task, split)
     before = time.thread_time()
@@ -191,8 +184,7 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
     seconds = time.thread_time() - before
     held_out, known = trained(own.calibrate[0]), own.calibrate[1]
     foreign: Any = trained(own.foreign)
-    inside = test.conformal(y, held_out, known)
-    size = inside["size"] if "size" in inside else own.unit * inside["width"]
+    inside, size = conformal(test, y, held_out, known)
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
         found = forecast.scores(y, own.unit)
@@ -205,7 +197,7 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
             kind: first_two(trained(inputs).scores(y, own.unit))
             for kind, inputs in own.shifted.items()
         },
-        "conformal": [inside["coverage"], size],
+        "conformal": [inside, own.unit * size],
         "predict_seconds": seconds,
     }
 

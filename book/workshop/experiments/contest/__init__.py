@@ -57,8 +57,10 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES, TABULAR
+from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.rounds import fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, given
+from ensedu.uncertainty import conformal_quantile
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
 from workshop.running.experiment import Experiment
@@ -95,7 +97,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     return {
         "mean": (own.center + own.unit * mean[:, 0]).tolist(),
         "std": (own.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": held_out.conformal_factor(own.calibrate[1]),
+        "factor": conformal_quantile(held_out.strangeness(own.calibrate[1]), LEVEL),
         "nll": test.scores(own.test[1], own.unit)["nll"],
     }
 
