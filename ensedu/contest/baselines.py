@@ -24,27 +24,15 @@ ROUNDS, TREES, FEWEST = 400, 1000, 50
 class Fitted:
     """A fitted model: probabilities of classes, or means, with one variance for all rows.
 
-    The variance is the mean squared error on the rows to select on. `labels` are the classes of
-    `answers`, all by default.
+    The variance is the mean squared error on the rows to select on.
     """
 
-    def __init__(
-        self, job: Job, answers: Callable[[Any], Array], labels: Any = None, kept: int = 1
-    ) -> None:
+    def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, kept: int) -> None:
         self.answers, self.labels, self.kept = answers, labels, kept
         self.classes = job.task.classes
         x, y = job.given.select
         error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y
         self.variance = float(np.mean(error**2))
-
-    @classmethod
-    def of(cls, job: Job, model: Any, kept: Callable[[Any], int]) -> "Fitted":
-        """Fit a model of scikit-learn to the rows to fit on."""
-        x, y = job.given.fit
-        model.fit(flat(x), y.ravel())
-        if job.task.classes:
-            return cls(job, model.predict_proba, model.classes_, kept(model))
-        return cls(job, model.predict, None, kept(model))
 
     def __call__(self, x: Array) -> Forecast:
         found = self.answers(flat(x))
@@ -68,25 +56,31 @@ def boosting_rounds(task: Task) -> int:
 
 def train_boosting(job: Job) -> Fitted:
     """Fit trees one after the other; an epoch is a round."""
+    x, y = job.given.fit
     package = optional("sklearn.ensemble", "sklearn")
     kind = "Classifier" if job.task.classes else "Regressor"
-    model = getattr(package, f"HistGradientBoosting{kind}")(
+    own: Any = getattr(package, f"HistGradientBoosting{kind}")(
         max_iter=job.epochs, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
-    )  # fmt: skip
-
-    def leaves(own: Any) -> int:
-        return sum(tree.get_n_leaf_nodes() for each in own._predictors for tree in each)
-
-    return Fitted.of(job, model, leaves)
+    ).fit(flat(x), y.ravel())  # fmt: skip
+    answers = own.predict_proba if job.task.classes else own.predict
+    labels = own.classes_ if job.task.classes else None
+    trees = sum(tree.get_n_leaf_nodes() for each in own._predictors for tree in each)
+    return Fitted(job, answers, labels, trees)
 
 
 def train_linear(job: Job) -> Fitted:
     """Fit a logistic regression, or least squares, with a penalty on squared weights."""
-    package, penalty = optional("sklearn.linear_model", "sklearn"), job.setting["penalty"]
-    model = package.Ridge(alpha=penalty)
-    if job.task.classes:
-        model = package.LogisticRegression(C=1 / penalty, max_iter=300)
+    package = optional("sklearn.linear_model", "sklearn")
+    x, y = job.given.fit
+    own: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solver that would go on
-        return Fitted.of(job, model, lambda own: own.coef_.size + np.size(own.intercept_))
+        if job.task.classes:
+            own = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
+            own.fit(flat(x), y)
+        else:
+            own = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
+    answers = own.predict_proba if job.task.classes else own.predict
+    labels = own.classes_ if job.task.classes else None
+    return Fitted(job, answers, labels, own.coef_.size + np.size(own.intercept_))
