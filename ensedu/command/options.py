@@ -81,7 +81,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "python -m ensedu",
-        description="What is inside an ensemble, counted and drawn from the shell.",
+        description="What is inside an ensemble, counted and drawn from the shell; and which "
+        "method predicts your own table best.",
         epilog=EXAMPLES,
         formatter_class=raw,
     )

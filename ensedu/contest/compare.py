@@ -219,9 +219,10 @@ def compare(
     workers = checks.positive_int("workers", workers or optional("joblib", "sklearn").cpu_count())
     asked = {"ensedu": ensedu.__version__, "seed": seed, "table": fingerprint(table)}
     ledger = Ledger(None if output is None else Path(output), asked)
-    plan = ledger.plan or ledger.begin(
-        plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
-    )
+    if (plan := ledger.plan) is None:
+        speak("Short trainings are timed, to plan.")
+        plan = plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
+        ledger.begin(plan)
     offered = contestants or ENTRANTS
     if absent := [name for name in plan["labels"] if name not in offered]:
         raise ValueError(

@@ -52,7 +52,7 @@ def findings(
         for k in names for fold in folds if (row := kept.get((k, fold))) for scaled in (0, 1)
     ]  # fmt: skip
     data: dict[str, Any] = {
-        "version": 2, "seed": seed, "finished": len(kept) == parts,
+        "version": 1, "seed": seed, "finished": len(kept) == parts,
         "progress": {"done": len(kept), "of": parts}, "answer": "", "best": REFERENCE,
         "table": table.about | {"rows_used": n}, "plan": plan, "rows": rows, "verdicts": [],
         "coverage": [], "check": None, "learning": [],

@@ -41,10 +41,9 @@ class Ledger:
             )
         self.rows = {(row["contestant"], row["fold"]): row for row in lines[1:]}
 
-    def begin(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """Keep a plan, and return it."""
+    def begin(self, plan: dict[str, Any]) -> None:
+        """Keep a plan."""
         self._append(self.asked | {"plan": plan})
-        return plan
 
     def add(self, row: dict[str, Any]) -> None:
         """Keep a row that is done."""

@@ -57,7 +57,7 @@ def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
         name=f"{label}, seed {seed}" if seed else label, label=label, groups=groups,
         x=table.x.iloc[drawn].reset_index(drop=True), y=table.y[drawn],
         time=None if table.time is None else table.time[drawn],
-        batch_size=USUAL_BATCH * -(-rows // USUAL_ROWS),
+        batch_size=USUAL_BATCH * -(-rows // USUAL_ROWS), shifts={},
     )  # fmt: skip
     return task, drawn
 

@@ -129,8 +129,9 @@ def _forest(data: Data) -> str:
         "The gray line is one network. A dot is the mean difference of a method from it, in "
         f"negative log-likelihood, {likely}, in {target}; 0.1 less means that it held what came "
         "for 1.1 times as likely. A line is the interval of the difference, which leaves out 0 "
-        "where the test finds one, at 5% among all methods; left is better. Within the gray band "
-        f"it is practically none. An arrow goes on beyond the picture.{spread * (not classes)}"
+        "where the test finds one, at 5% among all methods; left is better. Within the gray band, "
+        f"± {digits(groups[0][0]['margin'])} with a temperature, it is practically none. An arrow "
+        f"goes on beyond the picture.{spread * (not classes)}"
     )
     return _section("How far from one network?", how, '<div class="rows">', *parts, "</div>")
 
@@ -259,7 +260,7 @@ def _learning(data: Data) -> str:
         "The negative log-likelihood with a temperature, on half of the rows and on all that were "
         "drawn, with the settings and epochs that were chosen on all; lower is better. Where it "
         "falls, more rows, and the steps that come with them, help; where one passes another, the "
-        "order changes.",
+        "order may change. No test stands behind it.",
         _table(data, [f"{size:,} rows" for size in sizes], lines),
     )  # fmt: skip
 

@@ -70,8 +70,8 @@ def sentences(data: Data) -> list[str]:
         found = [
             f"On {rows}, {named(data, one)} predicts {target} {little}better than one network.",
             f"Its negative log-likelihood is lower by {digits(-one['difference'])} nats a row "
-            f"(interval {digits(-one['high'])} to {digits(-one['low'])}, which allows for all "
-            f"{len(words)} comparisons; p = {digits(one['p'], 1)}).",
+            f"(interval {digits(-one['high'])} to {digits(-one['low'])}; p = "
+            f"{digits(one['p'], 1)}, which allows for all {len(words)} comparisons).",
         ]
     else:
         said = f"nothing is shown to predict {target} better than one network"
