@@ -166,7 +166,7 @@ def _compare_parser(commands: Any) -> argparse.ArgumentParser:
     add("--output", metavar="DIR", help="the folder of the report (default: FILE-compared)")
     add("--seed", type=_natural_int, default=0, metavar="N", help="draws splits and trainings")
     add("--save", metavar="FOLDER", help="keep the best there, as an estimator with intervals")
-    add("--with-rows", action="store_true", help="the report may hold targets of your rows")
+    add("--with-rows", action="store_true", help="report.json holds the targets of your rows, too")
     return parser
 
 

@@ -111,7 +111,7 @@ def _forest(data: Data) -> str:
         under = axis.mark("band", -band, band) + axis.mark("zero", 0.0)
         parts.append(f'<p class="head">{head}</p>')
         for one in each:
-            over = "▸" * (one["high"] > axis.high)
+            over = "<b>▸</b>" * (one["high"] > axis.high)
             marks = under + axis.mark("whisker", one["low"], one["high"], over)
             marks += axis.mark("dot", one["difference"]) * (one["difference"] < axis.high)
             ends = f"{digits(one['low'])} to {digits(one['high'])}"

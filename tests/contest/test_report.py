@@ -81,8 +81,8 @@ def soup(found):
             ],
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15; p = 0.01, which allows for all 4 comparisons",
-             "Better, too: a BatchEnsemble.", "Unclear: gradient boosting.", "Worse: a linear model.",
-             "gradient boosting with 5,000 more."],
+             "Better, too: a BatchEnsemble.", "Unclear: gradient boosting.",
+             "Worse: a linear model.", "gradient boosting with 5,000 more."],
             ["Practically", "nothing is shown"],
         ),
         (
