@@ -92,7 +92,7 @@ class Comparison:
     """
 
     data: dict[str, Any]
-    understood: Understood
+    understood: Any
     task: Task
     drawn: Int[Array, " N"]
     contestant: Contestant
