@@ -12,7 +12,7 @@ __all__ = ["in_processes"]
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 #: Seconds that a process waits for more to do.
-WAITS = 300
+WAITS = 60
 
 
 def in_processes(
