@@ -187,20 +187,17 @@ def _read_column(column: Any, kind: str, dayfirst: bool | None) -> tuple[str, An
         epoch = EPOCH if column.dt.tz else EPOCH.replace(tzinfo=None)
         return "dates", ((column - epoch) / timedelta(days=1)).to_numpy(np.float64)
     values: list[Any] = [np.nan] * len(column)
-    known: dict[tuple[type, str], Any] = {}
     for row, (cell, gap) in enumerate(zip(column, gaps, strict=True)):
-        if gap or (word := str(cell)).strip() in GAPS:
+        if gap or str(cell).strip() in GAPS:
             continue
-        if (same := (type(cell), word)) not in known:
-            place = f"{cell!r} in row {row + 1:,} of {len(column):,} of column {column.name!r}"
-            own, known[same] = read_cell(place, cell, all_names, dayfirst)
-            if not (own.startswith(kind) or kind.startswith(own)):  # numbers fit numbers in $
-                raise ValueError(
-                    f"frame must hold {kind} alone there, got {own}, {place}; numbers and dates "
-                    f"that are names need frame.astype({{{column.name!r}: 'category'}})"
-                )
-            kind = max(kind, own, key=len)
-        values[row] = known[same]
+        place = f"{cell!r} in row {row + 1:,} of {len(column):,} of column {column.name!r}"
+        own, values[row] = read_cell(place, cell, all_names, dayfirst)
+        if not (own.startswith(kind) or kind.startswith(own)):  # numbers fit numbers in $
+            raise ValueError(
+                f"frame must hold {kind} alone there, got {own}, {place}; numbers and dates that "
+                f"are names need frame.astype({{{column.name!r}: 'category'}})"
+            )
+        kind = max(kind, own, key=len)
     if not kind:
         raise ValueError(
             f"frame must hold a value in each column, got gaps in {column.name!r}; leave it out: "
