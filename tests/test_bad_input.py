@@ -712,8 +712,6 @@ CONTEST = [
     (lambda: pooled([THREE[0]] * 3, reference="a"), ValueError, ["tasks", "other names", "['t']"]),
     (lambda: pooled(5, reference="a"), TypeError, ["tasks", "TaskScores", "5"]),
     (lambda: pooled(THREE, reference="d"), ValueError, ["reference", "'t'", "'a', 'b'", "'d'"]),
-    (lambda: pooled(THREE, reference="a", contestants=["b", "e"]), ValueError, ["'t'", "['e']"]),
-    (lambda: pooled(THREE, reference="a", contestants="b"), TypeError, ["contestants", "list", "'b'"]),
     (lambda: pooled([*THREE, scores("w", values={"a": A, "b": A, "c": A + 1})], reference="a"), ValueError, ["'t'", "['c'] are missing"]),
     (lambda: pooled(THREE, reference="a", higher="yes"), TypeError, ["higher", "'yes'"]),
     (lambda: pooled([*THREE[:2], scores("v", values={"a": ones(2, 2), "b": 0 * A})], reference="a"), ValueError, ["'v'", "unit", "0"]),

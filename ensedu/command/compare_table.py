@@ -18,6 +18,7 @@ def compare_table(options: argparse.Namespace) -> str:
     folder = Path(options.output or f"{Path(options.file).stem}-compared")
     try:
         tables = optional("ensedu.contest.tables", "sklearn")
+        sentences = optional("ensedu.contest.words", "sklearn").sentences
         contest = optional("ensedu.contest.compare", "sklearn")
         found = contest.compare(
             tables.read_file(options.file), name=Path(options.file).name, output=folder,
@@ -27,8 +28,13 @@ def compare_table(options: argparse.Namespace) -> str:
         kept = ""
         if options.save is not None:
             Path(options.save).mkdir(parents=True, exist_ok=True)
-            optional("joblib", "sklearn").dump(found.best, Path(options.save) / "estimator.joblib")
-            kept = f"\n{found.best!r} is kept in {options.save}, as the last fold trained it"
+            path = Path(options.save) / "estimator.joblib"
+            optional("joblib", "sklearn").dump(found.best, path)
+            asks = "predict_set" if found.data["table"]["classes"] else "predict_interval"
+            kept = (
+                f"\n{found.best!r} is kept, as the last fold trained it:\n"
+                f"joblib.load({str(path)!r}).{asks}(new_rows)"
+            )
     except KeyboardInterrupt:
         raise CommandError(
             f"stopped; what was done is kept in {folder}, and the same command goes on from there"
@@ -41,4 +47,4 @@ def compare_table(options: argparse.Namespace) -> str:
         raise CommandError(f"--{words}" if named else words) from None
     except OSError as error:
         raise CommandError(f"--output: {error}; what was done until then is kept") from None
-    return f"{found.data['answer']}\n{folder / 'report.html'}{kept}"
+    return "\n".join([*sentences(found.data), str(folder / "report.html")]) + kept

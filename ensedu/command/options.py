@@ -81,7 +81,8 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         "python -m ensedu",
-        description="What is inside an ensemble, counted and drawn from the shell.",
+        description="What is inside an ensemble, counted and drawn from the shell; and which "
+        "method predicts your own table best.",
         epilog=EXAMPLES,
         formatter_class=raw,
     )
@@ -165,7 +166,7 @@ def _compare_parser(commands: Any) -> argparse.ArgumentParser:
     add("--output", metavar="DIR", help="the folder of the report (default: FILE-compared)")
     add("--seed", type=_natural_int, default=0, metavar="N", help="draws splits and trainings")
     add("--save", metavar="FOLDER", help="keep the best there, as an estimator with intervals")
-    add("--with-rows", action="store_true", help="the report may hold targets of your rows")
+    add("--with-rows", action="store_true", help="report.json holds the targets of your rows, too")
     return parser
 
 

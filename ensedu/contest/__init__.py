@@ -15,17 +15,6 @@ so, and the book has no results of it. A `Contestant` of your own stands beside 
   with an interval, a p-value among all and a `verdict`: better, worse, practically equal, unclear.
 - `compare` does all of it for one table of your own, ``python -m ensedu compare`` from the shell.
 
-One row of one contestant::
-
-    from sklearn.datasets import load_diabetes
-
-    from ensedu.contest import CONTESTANTS, Task, run_split
-
-    data = load_diabetes()
-    task = Task(name="diabetes", label="diabetes", x=data.data, y=data.target[:, None], steps=100)
-    row = run_split(task, "deep_ensemble", CONTESTANTS["deep_ensemble"], split=0)
-    row["nll"]  # of four fresh trainings, nats an example, on rows to test on
-
 PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frames with
 ``"ensedu[data]"``. Laplace, IVON and TabM need packages of their own: ``pip install laplace-torch
 ivon-opt tabm``.

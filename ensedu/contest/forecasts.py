@@ -1,6 +1,7 @@
 """What a forecast is worth, and what a temperature or a conformal interval makes of it."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -8,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["LEVEL", "Classes", "Forecast", "Numbers"]
+__all__ = ["LEVEL", "Classes", "Forecast", "Numbers", "conformal"]
 
 #: What intervals, and sets of classes, are to hold.
 LEVEL = 0.9
@@ -61,20 +62,12 @@ class Classes:
         """Return what conformal sets compare: 1 less the probability of the label."""
         return 1.0 - self.averaged[np.arange(len(y)), y]
 
-    def conformal(
-        self, y: Int[Array, " B"], held_out: "Classes", known: Int[Array, " C"]
-    ) -> dict[str, float]:
-        """Return how often sets of classes hold the label, and how many classes they hold.
+    def size(self, limit: float) -> float:
+        """Return how many classes a row's set has on average: those no stranger than the limit.
 
-        The sets are split-conformal (Sadinle et al. 2019): all classes at least as probable as all
-        but one in ten of the held-out labels were.
+        The sets are split-conformal (Sadinle et al. 2019).
         """
-        limit = uncertainty.conformal_quantile(held_out.strangeness(known), LEVEL)
-        inside = 1.0 - self.averaged <= limit
-        return {
-            "coverage": float(inside[np.arange(len(y)), y].mean()),
-            "size": float(inside.sum(axis=1).mean()),
-        }
+        return float((1.0 - self.averaged <= limit).sum(axis=1).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,24 +120,18 @@ class Numbers:
         mean, variance = self.moments
         return (np.abs(y - mean) / np.sqrt(variance))[:, 0]
 
-    def conformal_factor(self, y: Float[Array, "B 1"]) -> float:
-        """Return the quantile of the errors, in σ, by which intervals are to be as wide."""
-        return uncertainty.conformal_quantile(self.strangeness(y), LEVEL)
-
-    def conformal(
-        self, y: Float[Array, "B 1"], held_out: "Numbers", known: Float[Array, "C 1"]
-    ) -> dict[str, float]:
-        """Return coverage and mean width of intervals, standardized, mean ± q σ.
-
-        They are split-conformal: q is the quantile of the held-out errors, in σ (Lei et al. 2018,
-        sec. 5.2).
-        """
-        own, spread = self.moments
-        half = held_out.conformal_factor(known) * np.sqrt(spread)
-        return {
-            "coverage": float((np.abs(y - own) <= half).mean()),
-            "width": float(2 * half.mean()),
-        }
+    def size(self, limit: float) -> float:
+        """Return the mean width of intervals mean ± limit σ (Lei et al. 2018, sec. 5.2)."""
+        return float(2 * limit * self.doubt.mean())
 
 
 Forecast = Classes | Numbers
+
+
+def conformal(own: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float]:
+    """Return which part of y split-conformal intervals or sets hold, and their mean size.
+
+    They reach as far as nine in ten of the held-out targets are strange.
+    """
+    limit = uncertainty.conformal_quantile(held_out.strangeness(known), LEVEL)
+    return float((own.strangeness(y) <= limit).mean()), own.size(limit)

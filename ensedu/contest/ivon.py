@@ -3,19 +3,15 @@
 from typing import Any
 
 import torch
-from numpy import ndarray as Array
+from torch import Tensor
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
-from ensedu import counting
 from ensedu.common.checks import optional
-from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.networks import (
     AT_ONCE,
     PASSES,
-    as_inputs,
-    forecast,
-    form_of,
+    TrainedNetwork,
     loss_of,
     network,
     training_data,
@@ -30,21 +26,21 @@ __all__ = ["Ivon", "train_ivon"]
 FORGETS, HESSIAN = 5e-4, 0.1
 
 
-class Ivon:
+class Ivon(TrainedNetwork):
     """A network whose optimizer holds a distribution of its weights."""
 
     def __init__(self, job: Job, net: Any, optimizer: Any) -> None:
-        self.form, self.seed = form_of(job), job.seed
-        self.net, self.optimizer = net, optimizer
-        self.kept = 2 * counting.count(net).total
+        super().__init__(job, net)
+        self.optimizer = optimizer
+        self.kept *= 2
 
-    def __call__(self, x: Array) -> Forecast:
-        inputs, outputs = as_inputs(x), []
-        with seeded(self.seed):
-            for _ in range(PASSES):
-                with self.optimizer.sampled_params():
-                    outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
-        return forecast(self.form, torch.cat(outputs))
+    def outputs(self, x: Tensor) -> Tensor:
+        """Return what `PASSES` samples of its weights give."""
+        found = []
+        for _ in range(PASSES):
+            with self.optimizer.sampled_params():
+                found.append(predict(self.net, x, batch_size=AT_ONCE))
+        return torch.cat(found)
 
 
 def train_ivon(job: Job) -> Ivon:
@@ -58,9 +54,13 @@ def train_ivon(job: Job) -> Ivon:
     net = network(job)
     x, y = training_data(job)
     optimizer = optional("ivon", None).IVON(
-        net.parameters(), lr=job.setting["lr"], ess=len(x), hess_init=HESSIAN,
-        weight_decay=job.setting["precision"] / len(x), beta2=1 - FORGETS,
-    )  # fmt: skip
+        net.parameters(),
+        lr=job.setting["lr"],
+        ess=len(x),
+        hess_init=HESSIAN,
+        weight_decay=job.setting["precision"] / len(x),
+        beta2=1 - FORGETS,
+    )
     schedule, loss = CosineAnnealingLR(optimizer, T_max=job.steps), loss_of(job)
     with seeded(job.seed):
         for _ in range(job.epochs):

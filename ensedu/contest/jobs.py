@@ -128,11 +128,6 @@ class Job:
         checks.positive_int("epochs", self.epochs)
 
     @property
-    def method(self) -> str:
-        """The key of its method."""
-        return self.contestant.method
-
-    @property
     def batch_size(self) -> int:
         """How many examples a step takes: the task's, or all that there are to fit on."""
         return min(self.task.batch_size, len(self.given.fit[0]))
@@ -141,8 +136,3 @@ class Job:
     def steps(self) -> int:
         """How many steps its epochs are."""
         return self.epochs * math.ceil(len(self.given.fit[0]) / self.batch_size)
-
-    @property
-    def scale(self) -> float | None:
-        """Its width over that of the task."""
-        return self.contestant.scale

@@ -56,7 +56,7 @@ def train_mimo(job: Job, members: int = MEMBERS) -> TrainedNetwork:
     M = checks.positive_int("members", members)
     if job.task.lenet:
         raise ValueError(f"hidden must be a tuple of sizes for MIMO, got {job.task.hidden!r}")
-    m, *hidden, k = mlp_sizes(job, job.scale)
+    m, *hidden, k = mlp_sizes(job)
     net = Mimo(started(job, lambda _: mlp([M * m, *hidden, M * k], "single")), M)
     fit_network(job, net)
     return TrainedNetwork(job, net)

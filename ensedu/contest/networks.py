@@ -25,8 +25,6 @@ __all__ = [
     "PASSES",
     "TrainedNetwork",
     "fit_network",
-    "forecast",
-    "form_of",
     "loss_of",
     "network",
     "plain_network",
@@ -60,10 +58,10 @@ def train_network(job: Job) -> "TrainedNetwork":
     MC dropout draws a mask for each example while it trains (Gal and Ghahramani 2016), and for
     each pass when it predicts.
     """
-    if METHODS[job.method].drops_units:
+    if METHODS[job.contestant.method].drops_units:
         net: nn.Module = with_dropout(started(job, plain_network), DROPPED)
         fit_network(job, net)
-        return TrainedNetwork(job, ensemble(net, job.method))
+        return TrainedNetwork(job, ensemble(net, job.contestant.method))
     net = network(job)
     fit_network(job, net)
     return TrainedNetwork(job, net)
@@ -104,33 +102,25 @@ def fit_network(
 class TrainedNetwork:
     """A network, and how its passes become a forecast: the same at each call."""
 
-    def __init__(self, job: Job, net: nn.Module) -> None:
-        self.form, self.seed, self.net = form_of(job), job.seed, net
-        method = METHODS[job.method]
+    def __init__(self, job: Job, net: Any) -> None:
+        self.job, self.net = job, net
+        method = METHODS[job.contestant.method]
         members = MEMBERS if method.members else 1
         self.passes = PASSES // members if method.stochastic else 1
         self.kept = counting.count(net).total
 
+    def outputs(self, x: Tensor) -> Tensor:
+        """Return what passes give, (S, B, k): logits, or means and raw variances."""
+        return predict(self.net, x, samples=self.passes, batch_size=AT_ONCE)
+
     def __call__(self, x: Array) -> Forecast:
-        with seeded(self.seed):
-            out = predict(self.net, as_inputs(x), samples=self.passes, batch_size=AT_ONCE)
-        return forecast(self.form, out)
-
-
-def form_of(job: Job) -> tuple[str, int]:
-    """Return who forecasts, and how many classes: all that a forecast needs of a job."""
-    return job.contestant.label, job.task.classes
-
-
-def forecast(form: tuple[str, int], outputs: Tensor) -> Forecast:
-    """Return the forecast of outputs (S, B, k): logits, or means and raw variances.
-
-    Raises ``FloatingPointError`` for those that are not finite.
-    """
-    found = outputs.double().numpy()
-    if not np.isfinite(found).all():
-        raise FloatingPointError(f"{form[0]}: its outputs are not finite")
-    return Classes(found) if form[1] else Numbers(*uncertainty.gaussian_heads(found))
+        with seeded(self.job.seed):
+            found = self.outputs(as_inputs(x)).double().numpy()
+        if not np.isfinite(found).all():
+            raise FloatingPointError(f"{self.job.contestant.label}: its outputs are not finite")
+        if self.job.task.classes:
+            return Classes(found)
+        return Numbers(*uncertainty.gaussian_heads(found))
 
 
 def loss_of(job: Job) -> Callable[..., Tensor]:
@@ -151,18 +141,19 @@ def training_data(job: Job) -> tuple[Tensor, Tensor]:
 
 def network(job: Job) -> nn.Module:
     """Return an untrained network of a job's method and size, started by its seed."""
-    method, options = METHODS[job.method], dict(OPTIONS.get(job.method, {}))
-    size = size_option(job.method, MEMBERS) if method.members else {}
+    name = job.contestant.method
+    method, options = METHODS[name], dict(OPTIONS.get(name, {}))
+    size = size_option(name, MEMBERS) if method.members else {}
 
     def build(job: Job) -> nn.Module:
         if not job.task.lenet:
-            return mlp(mlp_sizes(job, job.scale), job.method, **size, **options)
+            return mlp(mlp_sizes(job), name, **size, **options)
         plain = plain_network(job)
-        if job.method == "single":
+        if name == "single":
             return plain
         if method.body:
             options["head"] = str(len(plain) - 1)
-        return ensemble(plain, job.method, **size, **options)
+        return ensemble(plain, name, **size, **options)
 
     return started(job, build)
 
@@ -175,16 +166,14 @@ def started(job: Job, build: Callable[[Job], Any]) -> Any:
 
 def plain_network(job: Job) -> nn.Sequential:
     """Return one network of a job's size, by Torch's own generator."""
-    scale = job.scale
     if job.task.lenet:
-        return lenet5(job.task.classes, lenet_filters(equal_scale(job) if scale is None else scale))
-    return mlp(mlp_sizes(job, scale), "single")
+        return lenet5(job.task.classes, lenet_filters(own_scale(job)))
+    return mlp(mlp_sizes(job), "single")
 
 
-def mlp_sizes(job: Job, scale: float | None) -> tuple[int, ...]:
+def mlp_sizes(job: Job, scale: float | None = None) -> tuple[int, ...]:
     """Return all sizes of an MLP whose hidden layers are `scale` times as wide as the task's."""
-    scale = equal_scale(job) if scale is None else scale
-    hidden = scaled(job.task.hidden, scale)
+    hidden = scaled(job.task.hidden, own_scale(job) if scale is None else scale)
     return (job.given.fit[0].shape[1], *hidden, job.task.classes or 2)
 
 
@@ -199,8 +188,10 @@ def scaled(sizes: Sequence[Any], scale: float) -> tuple[int, ...]:
     return tuple(max(1, round(scale * size)) for size in sizes)
 
 
-def equal_scale(job: Job) -> float:
-    """Return the scale at which one network has the parameters of `MEMBERS`; 1 % of it wide."""
+def own_scale(job: Job) -> float:
+    """Return its width over the task's; of None that with the parameters of `MEMBERS`, to 1 %."""
+    if job.contestant.scale is not None:
+        return job.contestant.scale
 
     def total(scale: float) -> int:
         if job.task.lenet:

@@ -14,7 +14,7 @@ from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.conformal import rank_among
 
-__all__ = ["rows_to_settle", "verdicts", "worst_group"]
+__all__ = ["covered", "rows_to_settle", "verdicts"]
 
 #: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
 LEAST_GROUP, PARTS = 30, 4
@@ -75,22 +75,22 @@ def rows_to_settle(
     return math.ceil(min(needed, MOST_ROWS))
 
 
-def worst_group(
-    x: Any, inside: Bool[Array, " N"], level: float | int, calibrated: Sequence[int]
-) -> dict[str, Any] | None:
-    """Return the group of rows, by one column of a frame, whose intervals hold least.
+def covered(
+    x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]
+) -> dict[str, Any]:
+    """Return how many rows intervals of a level hold, between which counts luck leaves 19 of 20.
 
-    Groups are the different values of a column, or quarters of its numbers or dates if there are
-    more than four, of 30 rows or more; each is named by its least and largest value. Taken is the
-    one that would be least likely if its rows were like all others; ``p`` is that chance, times the
-    number of groups that were looked at. What a fold's intervals hold varies with the rows that
-    calibrated them, how many of each fold is `calibrated`, as a Beta's (Vovk 2012); over all folds
-    it is taken for one Beta of all these rows.
+    What a fold's intervals hold varies with the rows that calibrated them, how many of each fold is
+    `calibrated`, as a Beta's (Vovk 2012); over all folds it is taken for one Beta of all these
+    rows. ``worst`` is the group of rows, by one column of the frame x, that would be least likely
+    if its rows were like all others; ``p`` is that chance, times the number of groups that were
+    looked at. Groups are the different values of a column, or quarters of its numbers or dates if
+    there are more than four, of 30 rows or more; each is named by its least and largest value.
     """
     pandas = optional("pandas", "data")
     held = sum(rank_among(level, k) for k in calibrated)
-    missed = sum(k + 1 for k in calibrated) - held
-    found, looked = [], 0
+    missed = max(sum(k + 1 for k in calibrated) - held, 1e-9)
+    found = []
     for name, column in x.items():
         value = column.factorize(sort=True)[0]
         if column.dtype.kind in "fM" and column.nunique() > PARTS:
@@ -98,16 +98,16 @@ def worst_group(
         for i in np.unique(value[value >= 0]):
             own, there = inside[value == i], column[value == i].sort_values()
             if len(own) >= LEAST_GROUP:
-                looked += 1
-                chance = float(betabinom.cdf(own.sum(), len(own), held, max(missed, 1e-9)))
+                chance = float(betabinom.cdf(own.sum(), len(own), held, missed))
                 ends = dict.fromkeys(map(_plain, (there.iloc[0], there.iloc[-1])))
                 found.append((chance, name, " to ".join(ends), len(own), int(own.sum())))
-    if not found:
-        return None
-    chance, name, word, rows, count = min(found)
-    return {
-        "column": name, "value": word, "rows": rows, "inside": count, "p": min(1.0, chance * looked)
-    }  # fmt: skip
+    luck = betabinom.interval(0.95, len(inside), held, missed)
+    data = {"level": level, "rows": len(inside), "inside": int(inside.sum()), "worst": None}
+    if found:
+        keys = ("p", "column", "value", "rows", "inside")
+        data["worst"] = dict(zip(keys, min(found), strict=True))
+        data["worst"]["p"] = min(1.0, data["worst"]["p"] * len(found))
+    return data | {"luck": [float(end) for end in luck]}
 
 
 def _plain(value: Any) -> str:

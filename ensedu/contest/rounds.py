@@ -11,8 +11,8 @@ import numpy as np
 
 from ensedu import uncertainty
 from ensedu.common import checks
-from ensedu.contest.forecasts import Forecast
-from ensedu.contest.jobs import Contestant, Job, Trained
+from ensedu.contest.forecasts import Forecast, conformal
+from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import Given, Task, given
 
 __all__ = [
@@ -79,9 +79,10 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     ImportError
         If a package of the contestant is not installed.
     """
-    check_kinds(task, contestant)
-    if not isinstance(own, Given):
-        raise TypeError(f"own must be a Given, got {checks.given(own)}")
+    kinds = {"task": (task, Task), "own": (own, Given), "contestant": (contestant, Contestant)}
+    for name, (value, kind) in kinds.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
     checks.natural_int("seed", seed)
     found = Choice(epochs=contestant.lengths(task))
     for number, setting in enumerate(contestant.tries):
@@ -97,13 +98,6 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
             scores.append(score)
         found.nll.append(scores)
     return found
-
-
-def check_kinds(task: Any, contestant: Any) -> None:
-    """Check that they are a task and a contestant."""
-    for name, value, kind in (("task", task, Task), ("contestant", contestant, Contestant)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
 
 
 def nll_to_select(own: Given, trained: Trained) -> float:
@@ -147,7 +141,6 @@ def run_split(
     ImportError
         If a package of the contestant is not installed.
     """
-    check_kinds(task, contestant)
     checks.text("name", name)
     own = given(task, split)
     before = time.thread_time()
@@ -156,7 +149,9 @@ def run_split(
     scored, more = [], {}
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(task, own, name, contestant, split, start, choice)
+        trained = fresh_start(
+            task, own, name, contestant, split, start, contestant.tries[choice.number], choice.epoch
+        )
         seconds = time.thread_time() - before
         scored.append(score_trained(own, trained) | {"train_seconds": seconds})
         if also is not None and not start:
@@ -171,12 +166,12 @@ def run_split(
 
 def fresh_start(
     task: Task, own: Given, name: str, contestant: Contestant, split: int, start: int,
-    choice: Choice,
+    setting: Setting, epochs: int,
 ) -> Trained:  # fmt: skip
-    """Return one of the trainings that a row scores, of the chosen setting and length."""
+    """Return one of the trainings that a row scores, of a setting and a length."""
     job = Job(
-        task=task, given=own, contestant=contestant, setting=contestant.tries[choice.number],
-        seed=seed_of(task.name, name, split, 1 + start), epochs=choice.epoch,
+        task=task, given=own, contestant=contestant, setting=setting, epochs=epochs,
+        seed=seed_of(task.name, name, split, 1 + start),
     )  # fmt: skip
     return contestant.train(job)
 
@@ -189,8 +184,7 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
     seconds = time.thread_time() - before
     held_out, known = trained(own.calibrate[0]), own.calibrate[1]
     foreign: Any = trained(own.foreign)
-    inside = test.conformal(y, held_out, known)
-    size = inside["size"] if "size" in inside else own.unit * inside["width"]
+    inside, size = conformal(test, y, held_out, known)
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
         found = forecast.scores(y, own.unit)
@@ -203,7 +197,7 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
             kind: first_two(trained(inputs).scores(y, own.unit))
             for kind, inputs in own.shifted.items()
         },
-        "conformal": [inside["coverage"], size],
+        "conformal": [inside, own.unit * size],
         "predict_seconds": seconds,
     }
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -129,11 +128,7 @@ class Pooled:
 
 
 def pooled(
-    tasks: Sequence[TaskScores],
-    *,
-    reference: str,
-    contestants: Sequence[str] | None = None,
-    higher: bool = False,
+    tasks: Sequence[TaskScores], *, reference: str, higher: bool = False
 ) -> dict[str, Pooled]:
     """Return how each contestant differs from a reference on the typical source of tasks.
 
@@ -152,8 +147,6 @@ def pooled(
         agree to be clear if k is small: fewer than ``1 + log2(contestants / LEVEL)`` never are.
     reference
         The contestant from which the others differ.
-    contestants
-        The others; by default all.
     higher
         Whether a higher score is better, for the words.
 
@@ -164,7 +157,26 @@ def pooled(
         contestants, a task without the reference, and a unit of 0.
     """
     checks.boolean("higher", higher)
-    others = _checked_contest(tasks, reference, contestants)
+    if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
+        raise TypeError(f"tasks must be a list of TaskScores, got {checks.given(tasks)}")
+    names = [task.name for task in tasks]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"tasks must have other names each, got {twice} twice")
+    known: dict[str, set[str]] = {}
+    for task in tasks:
+        checks.one_of(f"reference of the task {task.name!r}", reference, task.values)
+        known.setdefault(task.source, set()).update(task.values)
+    if len(known) < LEAST_SOURCES:
+        raise ValueError(
+            f"tasks must come from at least {LEAST_SOURCES} sources, got {sorted(known)}"
+        )
+    others = [*dict.fromkeys(name for task in tasks for name in task.values if name != reference)]
+    for source, there in known.items():
+        if missing := [name for name in others if name not in there]:
+            raise ValueError(
+                f"the source {source!r} must have all contestants, {missing} are missing from "
+                f"{sorted(there)}"
+            )
     found = {}
     for name in others:
         each = tuple(
@@ -232,32 +244,3 @@ def _pooled(tasks: tuple[TaskDifference, ...], contestants: int, higher: bool) -
 def _two_sided(fewer: int, k: int) -> float:
     """Return how often k fair coins show so few heads, or so few tails, or fewer."""
     return min(1.0, 2 * sum(math.comb(k, i) for i in range(fewer + 1)) / 2**k)
-
-
-def _checked_contest(tasks: Any, reference: str, contestants: Sequence[str] | None) -> list[str]:
-    """Return the contestants beside the reference."""
-    if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
-        raise TypeError(f"tasks must be a list of TaskScores, got {checks.given(tasks)}")
-    names = [task.name for task in tasks]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"tasks must have other names each, got {twice} twice")
-    known: dict[str, set[str]] = {task.source: set() for task in tasks}
-    if len(known) < LEAST_SOURCES:
-        raise ValueError(
-            f"tasks must come from at least {LEAST_SOURCES} sources, got {sorted(known)}"
-        )
-    for task in tasks:
-        checks.one_of(f"reference of the task {task.name!r}", reference, task.values)
-        known[task.source].update(task.values)
-    if contestants is None:
-        contestants = [*dict.fromkeys(name for task in tasks for name in task.values)]
-    elif isinstance(contestants, str):
-        raise TypeError(f"contestants must be a list of names, got {checks.given(contestants)}")
-    others = [name for name in contestants if name != reference]
-    for source, there in known.items():
-        if missing := [name for name in others if name not in there]:
-            raise ValueError(
-                f"the source {source!r} must have all contestants, {missing} are missing from "
-                f"{sorted(there)}"
-            )
-    return others

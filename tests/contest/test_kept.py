@@ -1,32 +1,20 @@
 """What a comparison keeps is an estimator: it reads, predicts, holds its promise, and no row."""
 
 import pickle
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.forecasts import conformal
 from ensedu.contest.jobs import Job
-from ensedu.contest.kept import keep
+from ensedu.contest.kept import KeptClasses, KeptNumbers
+from ensedu.contest.tables import Reader
 from ensedu.contest.tasks import Task, given, rows_of_split
 from ensedu.data import clean, encoder
 
 N, SECRET = 401, "Rumpelstiltskin"
-
-
-@dataclass
-class Reader:
-    """As `ensedu.contest.tables` reads new rows."""
-
-    like: Any
-    classes: tuple[str, ...] = ()
-    log: bool = False
-
-    def inputs(self, frame):
-        return clean(frame[[*self.like]], like=self.like)
 
 
 def frame(seed=0, shift=0.0):
@@ -46,12 +34,12 @@ def kept(name, classes):
         task=task, given=own, contestant=contestant, setting=contestant.tries[1], seed=3,
         epochs=contestant.lengths(task)[-1],
     )  # fmt: skip
-    reader = Reader(x.iloc[:0], ("no", "yes") if classes else (), log=not classes)
+    reader = Reader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)
     target, held = "large" if classes else "price", whole.iloc[parts["calibrate"]]
-    found = keep(
+    found = (KeptClasses if classes else KeptNumbers)(
         contestant.label, contestant.train(job), reader,
         encoder(x, unknown="ignore").fit(task.rows(parts["fit"])), held, held[target],
-        temperature=True, center=own.center, unit=own.unit,
+        center=own.center, unit=own.unit,
     )  # fmt: skip
     return pickle.loads(pickle.dumps(found)), job, whole.iloc[parts["test"]], held
 
@@ -85,8 +73,8 @@ def test_classes_are_those_of_the_contest():
     p = test.sharpened(trained(x), y).averaged
     np.testing.assert_allclose(found.predict_proba(new), p, rtol=1e-5)
     assert (found.predict(new) == np.array(["no", "yes"])[p.argmax(axis=1)]).all()
-    counted = job.given.test[1], trained(x), y
-    assert found.coverage(new, new["large"]) >= test.conformal(*counted)["coverage"]
+    inside, _ = conformal(test, job.given.test[1], trained(x), y)
+    assert found.coverage(new, new["large"]) >= inside
     assert found.predict_set(new)[np.arange(len(p)), p.argmax(axis=1)].all()
 
 

@@ -138,11 +138,6 @@ def test_lengths_of_some():
     assert lengths("long", 100) == [12, 35, 100, 100 * LONGER]
 
 
-def test_a_training_has_the_method_and_the_epochs_of_its_contestant():
-    job = small.job(TASK, CONTESTANTS["long"])
-    assert (job.method, job.scale, job.epochs) == ("single", 1.0, TASK.epochs)
-
-
 def test_few_rows_to_fit_on_are_one_batch():
     job = small.job(small.task(batch_size=97), CONTESTANTS["single"], epochs=3)
     rows = len(job.given.fit[0])

@@ -8,7 +8,7 @@ import pytest
 from ensedu import uncertainty
 from ensedu.contest import rounds
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, FURTHER, HALVES, TABULAR
-from ensedu.contest.forecasts import Numbers
+from ensedu.contest.forecasts import Numbers, conformal
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import given
 from tests.contest import small
@@ -111,9 +111,8 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         held = trained(own.calibrate[0])
         scaled = forecast.sharpened(held, own.calibrate[1]).scores(own.test[1], own.unit)
         assert found["scaled"]["nll"][start] == pytest.approx(scaled["nll"])
-        inside = forecast.conformal(own.test[1], held, own.calibrate[1])
-        size = inside["size"] if classes else own.unit * inside["width"]
-        assert found["conformal"][start] == pytest.approx([inside["coverage"], size])
+        inside, size = conformal(forecast, own.test[1], held, own.calibrate[1])
+        assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
         apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
         assert found["auroc"][start] == pytest.approx(apart)
     assert len({*found["nll"]}) == rounds.FRESH == 4

@@ -138,10 +138,7 @@ def test_what_cannot_differ_is_not_compared():
     ]
     found = pooled(tasks, reference="a")
     assert [*found] == ["b", "c"]
-    assert [one.adjusted for one in found.values()] == [
-        one.adjusted for one in pooled(tasks, reference="a", contestants=["b", "c"]).values()
-    ]
-    assert pooled(tasks, reference="a", contestants=["same"]) == {}
+    assert all(one.adjusted == min(1.0, 2 * one.p) for one in found.values())
 
 
 def test_a_contestant_may_miss_a_task_but_no_source():

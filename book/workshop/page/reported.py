@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from ensedu.contest.report import answer, page
+from ensedu.contest.report import page
 from workshop.page.frames import BOOK
 
 
@@ -16,7 +16,7 @@ class Reported:
         self.data = data
 
     def __repr__(self) -> str:
-        return answer(self.data).partition(". ")[0] + "."
+        return str(self.data["answer"]).partition(". ")[0] + "."
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}

@@ -57,8 +57,10 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES, TABULAR
-from ensedu.contest.rounds import Choice, fresh_start, run_split
+from ensedu.contest.forecasts import LEVEL
+from ensedu.contest.rounds import fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, given
+from ensedu.uncertainty import conformal_quantile
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
 from workshop.running.experiment import Experiment
@@ -84,16 +86,16 @@ def predictions(contestant: str) -> dict[str, Any]:
     row = measured.row(
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
-    task, choice = TASKS["concrete"](), Choice(nll=row["select_nll"], epochs=row["select_epochs"])
-    own = given(task, 0)
+    task, who = TASKS["concrete"](), ENTRANTS[contestant]
+    own, setting = given(task, 0), who.tries[row["setting"]]
     with one_thread():
-        trained = fresh_start(task, own, contestant, ENTRANTS[contestant], 0, 0, choice)
+        trained = fresh_start(task, own, contestant, who, 0, 0, setting, row["epoch"])
         test, held_out = trained(own.test[0]), trained(own.calibrate[0])
     mean, variance = test.moments
     return {
         "mean": (own.center + own.unit * mean[:, 0]).tolist(),
         "std": (own.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": held_out.conformal_factor(own.calibrate[1]),
+        "factor": conformal_quantile(held_out.strangeness(own.calibrate[1]), LEVEL),
         "nll": test.scores(own.test[1], own.unit)["nll"],
     }
 

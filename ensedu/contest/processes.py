@@ -1,0 +1,56 @@
+"""Many calls at once, each in a process of one thread that ends with the program."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ensedu.common.checks import optional
+
+__all__ = ["in_processes"]
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+#: Seconds that a process waits for more to do.
+WAITS = 60
+
+
+def in_processes(
+    call: Callable[..., Any], cases: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[Any]:
+    """Yield what a function returns of each case, as they are done; one worker is this process.
+
+    Raises ``RuntimeError`` if a worker is killed.
+    """
+    if workers == 1:
+        with optional("threadpoolctl", "sklearn").threadpool_limits(1):
+            yield from (call(*case) for case in cases)
+        return
+    loky = optional("joblib.externals.loky", "sklearn")
+    pool = loky.get_reusable_executor(
+        workers, timeout=WAITS, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
+    )
+    try:
+        for done in loky.as_completed([pool.submit(call, *case) for case in cases]):
+            yield done.result()
+    except BaseException as error:
+        pool.shutdown(kill_workers=True)
+        if isinstance(error, loky.process_executor.BrokenProcessPool):
+            raise RuntimeError(
+                "a worker process was killed, for want of memory if nobody did it; what was done "
+                "is kept in the output folder, if there is one, and the same call goes on"
+            ) from error
+        raise
+
+
+def _begin(parent: int) -> None:
+    """Let this process end when the one that started it has ended, were it killed."""
+    # Each training has a bar, if a hidden one, and a lock of processes outlives a killed one.
+    optional("tqdm", "sklearn").tqdm.set_lock(threading.RLock())
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
