@@ -26,7 +26,10 @@ FLOORS = (
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (("network", "models", "convert", "trees"), ("losses", "whole"), ("train",)),
-    "ensedu.torch.whole": (("passes",), ("members",), ("arrays",), ("starts",), ("ensemble",)),
+    "ensedu.torch.whole": (
+        ("copies", "modules"), ("parts", "arrays"), ("passes", "starts"), ("members",),
+        ("ensemble",),
+    ),
     "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),
 }
 

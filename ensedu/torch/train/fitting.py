@@ -45,7 +45,7 @@ from ensedu.torch.train.predicting import (
     predicting,
 )
 from ensedu.torch.trees import Inputs, call, to_device
-from ensedu.torch.whole.members import MemberCopies
+from ensedu.torch.whole.copies import MemberCopies
 
 __all__ = [
     "Adversary",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import MemberLayer, WeightLayer
+from ensedu.torch.base import MemberLayer, WeightLayer, depends_on_input
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
@@ -168,7 +168,7 @@ def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs
 
 def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
     """Draw the noise of all minibatches; None where nothing is, or for each example."""
-    if not draws_noise(net) or _draws_for_each_example(net):
+    if not draws_noise(net) or any(map(depends_on_input, net.modules())):
         return None
     if not hasattr(net, "noise"):
         raise ValueError(
@@ -181,13 +181,6 @@ def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
         args, kwargs = as_arguments(x)
         return net.noise(None, *args, **kwargs)
     return net.noise(None, tuple(x.shape) if isinstance(x, Tensor) else None)
-
-
-def _draws_for_each_example(net: nn.Module) -> bool:
-    return any(
-        getattr(part, "per_example", False) or getattr(part, "estimator", "weights") != "weights"
-        for part in net.modules()
-    )
 
 
 def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:

@@ -14,8 +14,8 @@ from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
-from ensedu.torch.whole.members import copied
-from ensedu.torch.whole.passes import OF_PLACE
+from ensedu.torch.whole.copies import copied
+from ensedu.torch.whole.parts import OF_PLACE
 from ensedu.torch.whole.roles import Plan, Use, multiplier
 
 # What an array of a layer is given by the model, by its name.

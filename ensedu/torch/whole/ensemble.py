@@ -14,7 +14,8 @@ from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.whole.arrays import give_buffers, layer_options, with_arrays
-from ensedu.torch.whole.members import ModelEnsemble, copied, without_values
+from ensedu.torch.whole.copies import copied, without_values
+from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.modules import DROPOUT_AXES
 from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
 from ensedu.torch.whole.starts import member_copies, start_near, warn_of_training_lost

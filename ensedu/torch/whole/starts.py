@@ -15,7 +15,7 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import class_path
 from ensedu.torch.whole.arrays import layer_options
-from ensedu.torch.whole.members import MemberCopies, detached_tensors
+from ensedu.torch.whole.copies import MemberCopies, detached_tensors
 from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
 
 # Of each option that chooses how members start: what becomes of a trained model without it, the
