@@ -25,9 +25,17 @@ FLOORS = (
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
-    "ensedu.torch": (("network", "models", "convert", "trees"), ("losses", "whole"), ("train",)),
+    "ensedu.torch": (
+        ("network", "models", "convert", "trees"),
+        ("losses", "whole"),
+        ("membership",),
+        ("train",),
+    ),
     "ensedu.torch.whole": (
-        ("copies", "modules"), ("parts", "arrays"), ("passes", "starts"), ("members",),
+        ("copies", "modules"),
+        ("parts", "arrays"),
+        ("passes", "starts"),
+        ("members",),
         ("ensemble",),
     ),
     "workshop": (("running", "plot"), ("page",), ("experiments",), ("figures",)),

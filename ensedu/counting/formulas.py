@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt, prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from ensedu.common import checks
 from ensedu.counting.text_table import Cell, Column, Row, TextTable
@@ -20,14 +20,20 @@ from ensedu.methods import (
 )
 
 __all__ = [
-    "FUNCTIONS",
     "Count",
     "asymptotic_ratio",
+    "batch_ensemble",
     "break_even_width",
+    "deep_ensemble",
     "formula_table",
+    "last_layer",
     "layer",
+    "linear",
+    "mc_dropout",
+    "mean_field",
     "mlp",
     "one_more_member",
+    "rank1",
     "sum_of_layers",
 ]
 
@@ -168,28 +174,20 @@ def layer(
     return Count(**numbers)
 
 
-if TYPE_CHECKING:
-
-    class LayerOfAMethod(Protocol):
-        """`layer` for one method."""
-
-        def __call__(
-            self,
-            in_features: int,
-            out_features: int,
-            ensemble_size: int | None = None,
-            *,
-            samples: int | None = None,
-            kernel_size: int | tuple[int, int] = 1,
-            bias: bool = True,
-        ) -> Count: ...
-
-
 def _layer_of(method: str) -> Callable[..., Count]:
     def function(
-        in_features: int, out_features: int, ensemble_size: int | None = None, **options: Any
+        in_features: int,
+        out_features: int,
+        ensemble_size: int | None = None,
+        *,
+        samples: int | None = None,
+        kernel_size: int | tuple[int, int] = 1,
+        bias: bool = True,
     ) -> Count:
-        return layer(in_features, out_features, method, ensemble_size, **options)
+        return layer(
+            in_features, out_features, method, ensemble_size,
+            samples=samples, kernel_size=kernel_size, bias=bias,
+        )  # fmt: skip
 
     function.__name__ = function.__qualname__ = "linear" if method == "single" else method
     function.__doc__ = (
@@ -199,9 +197,13 @@ def _layer_of(method: str) -> Callable[..., Count]:
     return function
 
 
-#: `layer` for each method, by the name of the function.
-FUNCTIONS = {function.__name__: function for function in map(_layer_of, METHODS)}
-globals().update(FUNCTIONS)  # each stands where its __module__ says that it does
+linear = _layer_of("single")
+deep_ensemble = _layer_of("deep_ensemble")
+batch_ensemble = _layer_of("batch_ensemble")
+rank1 = _layer_of("rank1")
+mean_field = _layer_of("mean_field")
+mc_dropout = _layer_of("mc_dropout")
+last_layer = _layer_of("last_layer")
 
 
 def mlp(

@@ -11,11 +11,9 @@ from ensedu.common import checks
 from ensedu.common.training import (
     check_same_rows,
     checked_batch_size,
-    members_to_split,
     number_of_steps,
 )
-from ensedu.torch.base import MemberLayer, not_dense
-from ensedu.torch.network import Tile
+from ensedu.torch.base import not_dense
 from ensedu.torch.trees import Inputs, map_examples, named_tensors, number_of_examples
 
 __all__ = [
@@ -23,11 +21,9 @@ __all__ = [
     "check_examples",
     "check_net",
     "first_not_finite",
-    "has_members",
     "hash_of",
     "inputs_of",
     "is_stream",
-    "number_of_members",
     "rows_of",
 ]
 
@@ -187,24 +183,6 @@ def check_net(net: nn.Module) -> torch.device:
             f"{', '.join(sorted(map(str, devices))) or 'none'}"
         )
     return devices.pop()
-
-
-def has_members(net: nn.Module) -> bool:
-    """Return whether a net has members, each of which may have examples of its own."""
-    return any(
-        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
-        for part in net.modules()
-    )
-
-
-def number_of_members(net: Any, otherwise: str) -> int:
-    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
-    parts = list(net.modules())  # a converted model knows it as a whole
-    those = [
-        part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
-    ]
-    sizes = {part.ensemble_size for part in those} - {None}
-    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
 
 
 def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> int:
