@@ -230,10 +230,10 @@ def mlp(
     """
     sizes = checks.layer_sizes("sizes", sizes)
     checked_sizes(method, ensemble_size, samples)
-    given: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
+    size_options: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
     layers = []
     for (m, n), kind in zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True):
-        c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
+        c = layer(m, n, kind, **(size_options if kind == method else {}), bias=bias)
         layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
     return sum_of_layers(layers)
 

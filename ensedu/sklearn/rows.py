@@ -96,7 +96,7 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
     within values lets them be. Also, of an ordinary column few values are frequent.
     """
     y = rankdata(y)  # a few extreme targets are no groups
-    found, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
+    shares, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
     for name, column in columns:
         value = column.factorize(sort=True)[0] if is_frame(X) else np.unique(column, True, True)[2]
         known, value = y[value >= 0], value[value >= 0]
@@ -110,6 +110,6 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
         share = (between - within) / max(between + (n / D - 1) * within, 1e-300)
         unit = 1 / size[:-2] + 4 / size[1:-1] + 1 / size[2:]
         rough = (np.diff(mean, 2) ** 2 / unit).mean() / max(within, 1e-300)
-        if share > max(found.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
-            found[str(name)] = share
-    return max(found, key=found.__getitem__)
+        if share > max(shares.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
+            shares[str(name)] = share
+    return max(shares, key=shares.__getitem__)

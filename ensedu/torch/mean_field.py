@@ -127,8 +127,8 @@ class MeanFieldArrays(Distributions):
     ) -> Float[Tensor, "S n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
-        given = shape_in(noise, "weight")
-        weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
+        shape = shape_in(noise, "weight")
+        weight, _ = self._draw(noise, shape[: -len(self.weight_shape)])
         return weight if weight.ndim > len(self.weight_shape) else weight[None]
 
     def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, ""]:

@@ -41,7 +41,7 @@ def number_of_members(net: Any, otherwise: str) -> int:
 
 def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
     """Return the parameters of which each member has its own; none where there are no members."""
-    found: dict[int, nn.Parameter] = {}
+    parameters: dict[int, nn.Parameter] = {}
     for part in net.modules():
         if isinstance(part, WeightLayer):
             arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
@@ -53,8 +53,8 @@ def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
             ]  # fmt: skip
         else:
             continue
-        found |= {id(p): p for p in own if p is not None}
-    return [*found.values()]
+        parameters |= {id(p): p for p in own if p is not None}
+    return [*parameters.values()]
 
 
 def axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:

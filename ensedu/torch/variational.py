@@ -88,8 +88,8 @@ class Distributions(WeightLayer):
         shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}
         if noise is not None:
             first = next(iter(shapes))
-            given = shape_in(noise, first)
-            samples = given[: -len(shapes[first])]
+            shape = shape_in(noise, first)
+            samples = shape[: -len(shapes[first])]
             self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
         else:
             noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}

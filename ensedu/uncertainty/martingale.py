@@ -95,8 +95,8 @@ class Exchangeability:
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
             factors = [bet(p) for bet in BETS]
             stakes = [_moved(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
-            given = max(1.0, sum(map(sum, stakes)) / MOST)
-            stakes = [[money / given for money in own] for own in stakes]
+            shrink = max(1.0, sum(map(sum, stakes)) / MOST)
+            stakes = [[money / shrink for money in own] for own in stakes]
             path.append(sum(map(sum, stakes)))
             held += p > 1 - LEVEL
         return replace(

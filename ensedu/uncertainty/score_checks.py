@@ -154,11 +154,11 @@ def stds(value: Any, shape: Shape) -> Array:
     return result
 
 
-def as_fitted(name: str, value: Any, given: bool) -> None:
+def as_fitted(name: str, value: Any, was_fitted: bool) -> None:
     """Check that what is optional is given if, and only if, it was to ``fit``."""
-    if given and value is None:
+    if was_fitted and value is None:
         raise ValueError(f"{name} must be given, as it was to fit, got None")
-    if not given and value is not None:
+    if not was_fitted and value is not None:
         raise ValueError(
             f"{name} must be left out, as it was from fit, got {checks.given_array(value)}"
         )

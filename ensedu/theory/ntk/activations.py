@@ -72,13 +72,13 @@ def tanh_moments(a: Array, b: Array, c: Array) -> Moments:
     """Those of erf(h s) and erf(g t), averaged over both steepnesses: to 1e-9 at any variance."""
     steep, weights = steepnesses()
     a, b, c = np.broadcast_arrays(a, b, c)
-    found = np.zeros((3, *a.shape))
+    sums = np.zeros((3, *a.shape))
     for h, weight in zip(steep, weights, strict=True):
         both = h * steep
         parts = erf_moments((h**2 * a)[..., None], steep**2 * b[..., None], both * c[..., None])
         rows = parts.value, both * parts.slope, parts.scaled_slope
-        found += weight * np.stack([row @ weights for row in rows])
-    return Moments(*found)
+        sums += weight * np.stack([row @ weights for row in rows])
+    return Moments(*sums)
 
 
 ACTIVATIONS = {

@@ -31,9 +31,9 @@ class Kernel:
     def total(self, gamma: float = 1.0) -> Float[Array, "M M B C"]:
         """Θ at this γ: 1 for the mean of the members' losses, M for their sum."""
         M = len(self.own)
-        found = checks.real("gamma", gamma) / M * self.shared
-        found[np.arange(M), np.arange(M)] += self.own
-        return found
+        kernel = checks.real("gamma", gamma) / M * self.shared
+        kernel[np.arange(M), np.arange(M)] += self.own
+        return kernel
 
 
 def tangent(

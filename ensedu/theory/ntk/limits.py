@@ -78,10 +78,10 @@ def limit(
         )
         moments = ((square, same), (mean**2, apart))
         shared = [
-            factor * found["value"] + offset + factor * found["slope"] * before
-            for (factor, found), before in zip(moments, shared, strict=True)
+            factor * averages["value"] + offset + factor * averages["slope"] * before
+            for (factor, averages), before in zip(moments, shared, strict=True)
         ]
-        covariance = [factor * found["value"] + offset for factor, found in moments]
+        covariance = [factor * averages["value"] + offset for factor, averages in moments]
     return Limit((covariance[0], covariance[1]), (shared[0], shared[1]), own)
 
 
@@ -93,7 +93,7 @@ def _averaged_moments(
     Of s = v z and t = v′ z′, with the chain rule's factors: v v′ for the slopes in z, none for
     those in v.
     """
-    found: dict[str, Array] = {}
+    sums: dict[str, Array] = {}
     values, chances = by.points
     for v, chance in zip(values, chances, strict=True):
         rows = [(v, 1.0)] if together else zip(values, chances, strict=True)
@@ -107,5 +107,5 @@ def _averaged_moments(
                 "scaled_slope": moments.scaled_slope / (v * w),
             }
             for name, part in parts.items():
-                found[name] = found.get(name, 0) + chance * other * part
-    return found
+                sums[name] = sums.get(name, 0) + chance * other * part
+    return sums

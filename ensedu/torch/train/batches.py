@@ -115,11 +115,11 @@ class Batches:
 
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
-        for x, y in self._given() if self._y is None else self._dealt_out():
-            kept = len(y) if self._members is None else len(y) // self._members * self._members
-            if kept:
+        for x, y in self._streamed() if self._y is None else self._dealt_out():
+            examples = len(y) if self._members is None else len(y) // self._members * self._members
+            if examples:
                 empty = False
-                yield self._for_members(x, y, kept)
+                yield self._for_members(x, y, examples)
         if empty:
             raise ValueError(
                 f"x{self._name} must give minibatches in each epoch, got none; accepted is an "
@@ -134,7 +134,7 @@ class Batches:
             rows = rows if order is None else order[rows]
             yield rows_of(self._x, rows, number), self._y[rows]
 
-    def _given(self) -> Iterator[tuple[Inputs, Tensor]]:
+    def _streamed(self) -> Iterator[tuple[Inputs, Tensor]]:
         for number, batch in enumerate(self._x, start=1):
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(
@@ -147,13 +147,13 @@ class Batches:
             check_examples(self._net, f"inputs {place}", x, f"targets {place}", y)
             yield x, y
 
-    def _for_members(self, x: Inputs, y: Tensor, kept: int) -> tuple[Inputs, Tensor]:
+    def _for_members(self, x: Inputs, y: Tensor, examples: int) -> tuple[Inputs, Tensor]:
         if self._members is None:
             return map_examples(Tensor.detach, x, len(y)), y.detach()
         shape = (self._members, -1)
 
         def dealt(rows: Tensor) -> Tensor:
-            return rows.detach()[:kept].unflatten(0, shape)
+            return rows.detach()[:examples].unflatten(0, shape)
 
         # A loss tells targets (M, B) from (B, k) by the axis k.
         columns = y[:, None] if y.ndim == 1 and y.is_floating_point() else y

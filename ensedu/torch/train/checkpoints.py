@@ -298,8 +298,8 @@ def _step(file: Path) -> int:
 
 def _files(folder: Path) -> list[Path]:
     """Return all files of checkpoints, damaged or not, the one with most steps last."""
-    found = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
-    return sorted((file for file in found if file.is_file()), key=_step)
+    files = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
+    return sorted((file for file in files if file.is_file()), key=_step)
 
 
 def _is_ours(file: Path) -> bool:

@@ -238,21 +238,21 @@ def fit(
     return history.rows
 
 
-def _examples_of_kl(net: nn.Module, data: Batches, given: int | None) -> int:
+def _examples_of_kl(net: nn.Module, data: Batches, num_examples: int | None) -> int:
     """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
-    if given is not None:
-        checks.positive_int("num_examples", given)
+    if num_examples is not None:
+        checks.positive_int("num_examples", num_examples)
         if data.tensors:
             raise ValueError(
-                f"num_examples must be None for tensors, whose number is known, got {given}"
+                f"num_examples must be None for tensors, whose number is known, got {num_examples}"
             )
-    found = given or data.num_examples
-    if found is None and layers_with_kl(net):
+    N = num_examples or data.num_examples
+    if N is None and layers_with_kl(net):
         raise ValueError(
             "num_examples must be given for a net with distributions, whose KL belongs to all "
             "examples, got None, and no dataset of x that has a length"
         )
-    return found or 1
+    return N or 1
 
 
 def _precision(autocast: Any) -> Callable[[str], Any]:

@@ -37,23 +37,23 @@ class Keeper:
             self._folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise ValueError(f"checkpoint must be a folder that can be made: {error}") from None
-        found = newest(self._folder, missing_ok=True)
-        if found.step:
-            self._check_settings(found)
+        last = newest(self._folder, missing_ok=True)
+        if last.step:
+            self._check_settings(last)
         with suppress(OSError):  # a damaged one is an error where its weights are wanted
             best = newest(self._folder / "best", missing_ok=True)
             if best.step:
                 self._check_settings(best)
-        if found.step:
+        if last.step:
             if self._scheduler is not None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # that no optimizer has stepped
-                    for _ in range(found.step):
+                    for _ in range(last.step):
                         self._scheduler.step()
-            load(found.path, self._net, self._optimizer, generators=self._generators)
+            load(last.path, self._net, self._optimizer, generators=self._generators)
         # Those of a training that was killed before its next checkpoint come again.
-        remove_after(self._folder / "best", found.step)
-        return found.extra.get("rows", [])
+        remove_after(self._folder / "best", last.step)
+        return last.extra.get("rows", [])
 
     def keep(self, history: History) -> None:
         """Keep the state after an epoch."""
@@ -85,11 +85,12 @@ class Keeper:
             step = int(history.rows[history.best]["step"])
             load(self._folder / "best" / f"step-{step:08}.safetensors", self._net)
 
-    def _check_settings(self, found: Checkpoint) -> None:
-        theirs = found.extra.get("settings", {})
+    def _check_settings(self, checkpoint: Checkpoint) -> None:
+        theirs = checkpoint.extra.get("settings", {})
         for name, value in self._settings.items():
             if theirs.get(name, "nothing") != value:
                 raise ValueError(
-                    f"checkpoint must be of a training with {name} = {value}, got {found.path} "
-                    f"with {theirs.get(name, 'nothing')}; accepted is another folder"
+                    f"checkpoint must be of a training with {name} = {value}, got "
+                    f"{checkpoint.path} with {theirs.get(name, 'nothing')}; accepted is another "
+                    "folder"
                 )

@@ -65,12 +65,12 @@ class Validator:
         outputs = predict_minibatches(self._net, inputs(), samples=self._held.samples)
         y = torch.cat(targets).to(next(self._net.parameters()).device)
         if callable(self._held.score):
-            found = checks.function("score", self._held.score, "score(predictions, y)")(outputs, y)
+            score = checks.function("score", self._held.score, "score(predictions, y)")(outputs, y)
         else:
             words = "nll(predictions, y, reduction='mixture')"
             nll = checks.function("nll", self._nll, words)
-            found = nll(outputs, as_columns(y, outputs), reduction="mixture")
-        return _one_number(found)
+            score = nll(outputs, as_columns(y, outputs), reduction="mixture")
+        return _one_number(score)
 
 
 def _takes_reduction(nll: Callable[..., Tensor]) -> bool:

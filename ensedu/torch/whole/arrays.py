@@ -184,12 +184,12 @@ def weight_like(
             "per_example must be False for a model with weights other than those of nn.Linear and "
             f"nn.Conv2d, of which {key} of a {type(owner).__name__} is one, got True"
         )
-    given = layer_options(method) | options | members
+    arguments = layer_options(method) | options | members
     # These have no outputs of their own of which to draw.
-    given |= {"estimator": "weights"} if "estimator" in given else {}
+    arguments |= {"estimator": "weights"} if "estimator" in arguments else {}
     layer = WEIGHT_CLASSES[method](
         tuple(weight.shape), device=weight.device, dtype=weight.dtype,
-        bias=values["bias"] is not None, **geometry, **given,
+        bias=values["bias"] is not None, **geometry, **arguments,
     )  # fmt: skip
     _start_at(layer, values)
     return layer.train(owner.training)

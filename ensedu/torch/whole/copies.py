@@ -94,9 +94,9 @@ def detached_tensors(model: nn.Module) -> dict[int, Any]:
     """Return a memo for ``deepcopy`` of the tensors that a pass left on modules."""
     memo: dict[int, Any] = {}
     for part in model.modules():
-        for kept in vars(part).values():
-            values = kept.values() if isinstance(kept, dict) else kept
-            for value in values if isinstance(kept, (dict, list, tuple)) else [kept]:
+        for attribute in vars(part).values():
+            values = attribute.values() if isinstance(attribute, dict) else attribute
+            for value in values if isinstance(attribute, (dict, list, tuple)) else [attribute]:
                 if isinstance(value, Tensor) and not value.is_leaf:
                     memo[id(value)] = value.detach().clone()
     return memo

@@ -151,10 +151,10 @@ def ensemble(
         return member_copies(model, M, names, options.get("initialize"))
     sizes = (S, M if row.members else None)
     if row.drops_units:
-        found = _dropouts(model, names)
+        dropouts = _dropouts(model, names)
         model = _unfused(model)
         return ModelEnsemble(
-            without_values(model), copied(model), Plan((), {}), sizes, dropouts=found
+            without_values(model), copied(model), Plan((), {}), sizes, dropouts=dropouts
         )
     if row.body:
         plans = _plan_of_head(model, options.get("head"))
@@ -198,23 +198,23 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
-    found: dict[str, Any] = {
+    dropouts: dict[str, Any] = {
         name: module
         for name, module in model.named_modules()
         if isinstance(module, DROPOUT_MODULES) and not is_within(name, shared)
     }
     known = tuple(DROPOUT_AXES)
     accepted = f"accepted are {', '.join(kind.__name__ for kind in known)}"
-    other = [f"{name} ({class_path(x)})" for name, x in found.items() if type(x) not in known]
+    other = [f"{name} ({class_path(x)})" for name, x in dropouts.items() if type(x) not in known]
     if other:
         raise ValueError(f"model has dropout of another kind, {', '.join(other)}; {accepted}")
-    dead = [f"{name} with p={part.p}" for name, part in found.items() if not 0 < part.p < 1]
-    if len(dead) == len(found) or any(part.p >= 1 for part in found.values()):
+    dead = [f"{name} with p={part.p}" for name, part in dropouts.items() if not 0 < part.p < 1]
+    if len(dead) == len(dropouts) or any(part.p >= 1 for part in dropouts.values()):
         raise ValueError(
             f"model has no dropout to keep active, got {', '.join(dead) or 'none'}; {accepted} "
             "modules with 0 < p < 1 (a call of torch.nn.functional.dropout is none)"
         )
-    return tuple(found)
+    return tuple(dropouts)
 
 
 def _unfused(model: nn.Module) -> nn.Module:
@@ -265,11 +265,11 @@ def _refuse_captured(model: nn.Module) -> None:
     own = {id(module) for module in model.modules()}
     for path, module in model.named_modules():
         for key, value in vars(module).items():
-            for kept in _captured_modules(value, set()):
-                if id(kept) in own:
+            for inner in _captured_modules(value, set()):
+                if id(inner) in own:
                     raise ValueError(
                         f"{f'{path}.{key}'.lstrip('.')} is a function that holds a "
-                        f"{class_path(kept)} of the model itself, which a copy would go on using; "
+                        f"{class_path(inner)} of the model itself, which a copy would go on using; "
                         "accepted is a method of the class, or a module"
                     )
 
@@ -302,7 +302,7 @@ def _captured_modules(value: Any, seen: set[int]) -> Iterator[nn.Module]:
 def _warn_of_unregistered(model: nn.Module) -> None:
     """Name modules with something to convert in plain lists, tuples and dicts of Python."""
     registered, of_torch = set(model.modules()), vars(nn.Module())
-    found = [
+    unregistered = [
         f"{name} ({class_path(part)})"
         for path, module in model.named_modules()
         for key, value in vars(module).items()
@@ -310,11 +310,11 @@ def _warn_of_unregistered(model: nn.Module) -> None:
         for name, part in _modules_in(value, f"{path}.{key}".lstrip("."), set())
         if part not in registered and _holds_something(part)
     ]
-    if found:
+    if unregistered:
         warnings.warn(
-            f"model keeps modules in plain lists, tuples or dicts, {', '.join(found)}, which "
-            "nothing converts, and whose parameters are not in model.parameters(); nn.ModuleList "
-            "and nn.ModuleDict make them parts of the model",
+            f"model keeps modules in plain lists, tuples or dicts, {', '.join(unregistered)}, "
+            "which nothing converts, and whose parameters are not in model.parameters(); "
+            "nn.ModuleList and nn.ModuleDict make them parts of the model",
             stacklevel=3,
         )
 

@@ -239,13 +239,13 @@ def named_errors(path: str) -> Iterator[None]:
 
 def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
     """Check the index of a member, an integer or one for each leading axis."""
-    given = index if isinstance(index, tuple) else (index,)
-    if len(given) != len(leading):
+    numbers = index if isinstance(index, tuple) else (index,)
+    if len(numbers) != len(leading):
         raise ValueError(
             f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
             f"leading axes {leading}, got {index!r}"
         )
-    for one, size in zip(given, leading, strict=True):
+    for one, size in zip(numbers, leading, strict=True):
         if checks.natural_int("index", one) >= size:
             raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
-    return tuple(int(one) for one in given)
+    return tuple(int(one) for one in numbers)

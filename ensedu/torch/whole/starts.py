@@ -132,8 +132,8 @@ def member_copies(
             "anew; accepted are trained ones, and frozen ones that are listed in shared"
         )
     memo = detached_tensors(model)
-    kept = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
-    tensors = [tensor for part in kept for tensor in tensors_of(part)]
+    parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
+    tensors = [tensor for part in parts for tensor in tensors_of(part)]
     values = [tensor.detach().clone() for tensor in tensors]
     members = []
     for _ in range(M):
@@ -235,7 +235,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     """Say where ``reset_parameters()`` is not how the model itself starts."""
     if trained_part(model, shared):
         return  # no start gives its values
-    found = []
+    differ = []
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
@@ -243,12 +243,12 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
         # The size of few entries varies by itself.
         alike = MOST_APART * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
-            found.append(f"{name} {old:.3g} -> {new:.3g}")
-    if found:
+            differ.append(f"{name} {old:.3g} -> {new:.3g}")
+    if differ:
         warnings.warn(
             "members start by each module's reset_parameters(), and that is not how this model "
             "started: the root mean square of "
-            f"{', '.join(found[:5])}{', ...' if len(found) > 5 else ''}. Members start as the "
+            f"{', '.join(differ[:5])}{', ...' if len(differ) > 5 else ''}. Members start as the "
             "model does with initialize=lambda: Net(), a function that returns a new model",
             stacklevel=4,
         )
