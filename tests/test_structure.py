@@ -32,7 +32,7 @@ INSIDE = {
         ("train",),
     ),
     "ensedu.torch.whole": (
-        ("copies", "modules"),
+        ("copies", "modules", "refusals"),
         ("parts", "arrays"),
         ("passes", "starts"),
         ("members",),
