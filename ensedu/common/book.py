@@ -2,8 +2,6 @@
 
 import os
 
-__all__ = ["BOOK", "is_built"]
-
 #: The environment variable by which a kernel knows that, and the folder that pages are built in.
 BOOK = "ENSEDU_BOOK"
 

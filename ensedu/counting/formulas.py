@@ -19,24 +19,6 @@ from ensedu.methods import (
     size_option,
 )
 
-__all__ = [
-    "Count",
-    "asymptotic_ratio",
-    "batch_ensemble",
-    "break_even_width",
-    "deep_ensemble",
-    "formula_table",
-    "last_layer",
-    "layer",
-    "linear",
-    "mc_dropout",
-    "mean_field",
-    "mlp",
-    "one_more_member",
-    "rank1",
-    "sum_of_layers",
-]
-
 
 @dataclass(frozen=True)
 class Count:

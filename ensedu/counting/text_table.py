@@ -11,8 +11,6 @@ from typing import Any
 
 from ensedu.common import book
 
-__all__ = ["Cell", "Column", "Row", "TextTable"]
-
 DECISIVE = " ←"  # behind a decisive number, where nothing is bold
 
 # How wide a table is, in em of a font that runs wide: a letter, a thin one, both margins of a

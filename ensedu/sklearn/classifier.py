@@ -16,8 +16,6 @@ from ensedu.sklearn.estimator import Ensemble
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import softmax_cross_entropy
 
-__all__ = ["EnsembleClassifier", "labels_of"]
-
 #: Of the logarithm of the temperature.
 PRIOR_STD = 0.25
 #: The score of a label that no row to train on had: above those of all others.

@@ -19,8 +19,6 @@ from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some
 from ensedu.sklearn.trained import Trained, trained
 
-__all__ = ["Ensemble", "unseen_groups"]
-
 #: The method where none is given.
 METHOD = "deep_ensemble"
 #: How many folds ``"cv+"`` means.

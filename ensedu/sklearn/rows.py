@@ -12,8 +12,6 @@ from scipy.stats import rankdata
 from ensedu.common import checks
 from ensedu.data import clean
 
-__all__ = ["groups_of_rows", "is_frame", "looks_grouped", "no_dates", "numbers", "some"]
-
 #: Equal rows are copies unless they are so many on average, or one of them this part of all.
 COPIES, PART = 20, 0.05
 #: A column groups rows if it has so many values, nearly as often each (by the standard deviation of

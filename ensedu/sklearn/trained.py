@@ -17,8 +17,6 @@ from ensedu.torch import Sequential, Validation, fit, mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.membership import draws_noise
 
-__all__ = ["Trained", "trained"]
-
 #: How many samples of each member a prediction takes, where members draw.
 SAMPLES = 10
 #: How many rows are predicted at a time.

@@ -12,14 +12,6 @@ from ensedu.torch.network import Tile
 from ensedu.torch.whole.copies import MemberCopies
 from ensedu.torch.whole.members import ModelEnsemble
 
-__all__ = [
-    "axes_before_batch",
-    "draws_noise",
-    "has_members",
-    "number_of_members",
-    "parameters_of_members",
-]
-
 
 def has_members(net: nn.Module) -> bool:
     """Return whether a net has members, each of which may have examples of its own."""

@@ -11,8 +11,6 @@ from numpy.random import Generator
 from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
 
-__all__ = ["ALARM", "Exchangeability"]
-
 #: From which wealth on rows are said to differ: at most one in so many watches ever gets there.
 ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row: a player for each of these.

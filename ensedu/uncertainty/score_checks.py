@@ -14,28 +14,6 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import Shape, check_array, check_finite
 
-__all__ = [
-    "array",
-    "as_fitted",
-    "averaged",
-    "classified",
-    "ends",
-    "exact",
-    "floats",
-    "forecast",
-    "gaussians",
-    "integers",
-    "labels",
-    "level",
-    "members",
-    "nll",
-    "predictions",
-    "probabilities",
-    "several",
-    "stds",
-    "targets",
-]
-
 #: Scores divide by variances.
 LEAST_VARIANCE = 1e-100
 #: Probabilities in float32 sum to 1 only to about 1e-6, and an average of them no better.

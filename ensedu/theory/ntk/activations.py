@@ -9,8 +9,6 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from scipy import special
 
-__all__ = ["ACTIVATIONS", "Activation", "Moments"]
-
 #: How many steepnesses of erf stand for tanh.
 STEEPNESSES = 24
 

@@ -9,8 +9,6 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64
 
-__all__ = ["flow", "modes"]
-
 
 def flow(
     kernel: Float[Array, "M M B B"],

@@ -11,8 +11,6 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.theory.ntk.network import EmbeddedEnsemble
 
-__all__ = ["Kernel", "row_blocks", "tangent"]
-
 
 @dataclass(frozen=True, eq=False)
 class Kernel:

@@ -12,8 +12,6 @@ from ensedu.common.arrays import check_float64
 from ensedu.theory.ntk.activations import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation, one_for_each_layer
 
-__all__ = ["Limit", "limit"]
-
 
 @dataclass(frozen=True, eq=False)
 class Limit:

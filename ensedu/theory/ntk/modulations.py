@@ -12,8 +12,6 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
 
-__all__ = ["ONES", "SIGNS", "Modulation", "one_for_each_layer"]
-
 KINDS = ("ones", "signs", "normal", "bernoulli")
 #: Points of the rule of a normal modulation on each side of 0, and how many standard deviations
 #: from the mean they reach.

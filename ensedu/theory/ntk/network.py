@@ -14,8 +14,6 @@ from ensedu.common.arrays import check_float64, check_rng
 from ensedu.theory.ntk.activations import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation, one_for_each_layer
 
-__all__ = ["EmbeddedEnsemble", "Pass", "embedded"]
-
 
 @dataclass(frozen=True, eq=False)
 class Pass:

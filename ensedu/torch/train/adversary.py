@@ -10,8 +10,6 @@ from ensedu.common import checks
 from ensedu.torch.losses import elbo
 from ensedu.torch.membership import has_members, number_of_members
 
-__all__ = ["Adversary"]
-
 
 class Adversary:
     """Puts behind the examples of a minibatch the same, moved to where the NLL rises.

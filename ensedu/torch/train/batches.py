@@ -16,17 +16,6 @@ from ensedu.common.training import (
 from ensedu.torch.base import not_dense
 from ensedu.torch.trees import Inputs, map_examples, named_tensors, number_of_examples
 
-__all__ = [
-    "Batches",
-    "check_examples",
-    "check_net",
-    "first_not_finite",
-    "hash_of",
-    "inputs_of",
-    "is_stream",
-    "rows_of",
-]
-
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
 PIECE = 2**18
 

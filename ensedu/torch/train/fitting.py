@@ -36,8 +36,6 @@ from ensedu.torch.train.optimizing import LR, made_optimizer, made_schedule, mem
 from ensedu.torch.train.validating import Validator
 from ensedu.torch.trees import Inputs, to_device
 
-__all__ = ["fit"]
-
 
 def fit(
     net: nn.Module,

@@ -12,8 +12,6 @@ from torch.optim.lr_scheduler import LRScheduler
 from ensedu.common.training import EpochRow, History, SaveTo
 from ensedu.torch.train.checkpoints import Checkpoint, load, newest, remove_after, save
 
-__all__ = ["Keeper"]
-
 
 class Keeper:
     """Keeps the state of a training in a folder, if there is one, and its best weights."""

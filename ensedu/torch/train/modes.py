@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import nn
 
-__all__ = ["batches_of_members", "in_mode", "predicting"]
-
 WORDS = {
     ("training", False): "in eval mode", ("training", True): "in training mode",
     ("own_batches", False): "with one batch for all members",

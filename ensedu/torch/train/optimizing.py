@@ -13,8 +13,6 @@ from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer
 from ensedu.torch.membership import parameters_of_members
 
-__all__ = ["LR", "made_optimizer", "made_schedule", "member_factor", "parameter_groups"]
-
 #: The learning rate where none is given.
 LR = 1e-3
 

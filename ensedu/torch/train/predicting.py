@@ -21,8 +21,6 @@ from ensedu.torch.trees import (
     to_device,
 )
 
-__all__ = ["predict", "predict_minibatches"]
-
 
 def predict(
     net: nn.Module,

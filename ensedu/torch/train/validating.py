@@ -18,8 +18,6 @@ from ensedu.torch.train.modes import predicting
 from ensedu.torch.train.predicting import predict_minibatches
 from ensedu.torch.trees import Inputs, call, to_device
 
-__all__ = ["Validator"]
-
 
 class Validator:
     """Computes the score of a `Validation`; raises for what does not fit before any training."""
