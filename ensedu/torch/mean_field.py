@@ -197,9 +197,7 @@ class MeanFieldLinear(LinearLayer, MeanFieldArrays):
         vary less. ``"flipout"`` turns one weight's deviation from its mean by random signs for each
         example (Wen et al. 2018): the weight's distribution for each example, other examples
         uncorrelated.
-    bias
-        Whether there is a bias.
-    device, dtype
+    bias, device, dtype
         As for ``nn.Linear``, where the means start too.
 
     Raises
