@@ -262,7 +262,7 @@ def one_more_member(
     >>> one_more_member(50, 50, "batch_ensemble").total
     150
     """
-    two, one = (
+    of_two, of_one = (
         layer(
             in_features,
             out_features,
@@ -273,7 +273,7 @@ def one_more_member(
         )
         for M in (2, 1)
     )
-    return Count(*(getattr(two, role) - getattr(one, role) for role in ROLES))
+    return Count(*(getattr(of_two, role) - getattr(of_one, role) for role in ROLES))
 
 
 def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "single") -> Fraction:

@@ -87,8 +87,8 @@ class MeanFieldArrays(Distributions):
 
     def _product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Apply one sampled weight, or one for each leading index of x."""
-        one = weight.ndim == len(self.weight_shape)
-        return (self.apply_weight if one else self.apply_weights)(x, weight, bias)
+        single = weight.ndim == len(self.weight_shape)
+        return (self.apply_weight if single else self.apply_weights)(x, weight, bias)
 
     def _local(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
         """Draw outputs of mean x W_mean and variance x² W_std² (Kingma et al. 2015, sec. 2.3)."""

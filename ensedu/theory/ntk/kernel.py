@@ -67,22 +67,22 @@ def tangent(
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
     if other is not None:
         net.check_inputs("other", other)
-    one = net.forward_pass(x)
-    two = one if other is None else net.forward_pass(other)
-    M, B, C = net.ensemble_size, one.outputs.shape[1], two.outputs.shape[1]
+    here = net.forward_pass(x)
+    there = here if other is None else net.forward_pass(other)
+    M, B, C = net.ensemble_size, here.outputs.shape[1], there.outputs.shape[1]
     shared, own = np.zeros((M, M, B, C)), np.zeros((M, B, C))
     offsets = [net.bias_std**2] * (len(net.weights) - 1) + [0.0]
     pairs = [(i, j) for i in range(M) for j in range(i if other is None else 0, M)]
     for rows in row_blocks(B, block_size, bar):
         for layer, offset in enumerate(offsets):
-            inputs, others = one.inputs[layer][:, rows], two.inputs[layer]
-            slopes = one.slopes[layer][:, rows], two.slopes[layer]
+            inputs, others = here.inputs[layer][:, rows], there.inputs[layer]
+            slopes = here.slopes[layer][:, rows], there.slopes[layer]
             # The first layer's inputs are the same for all members.
             alike = inputs[0] @ others[0].T if len(inputs) == 1 else None
             for i, j in pairs:
                 products = inputs[i] @ others[j].T if alike is None else alike
                 shared[i, j, rows] += (products + offset) * (slopes[0][i] @ slopes[1][j].T)
-        for pair, others in zip(one.modulated, two.modulated, strict=True):
+        for pair, others in zip(here.modulated, there.modulated, strict=True):
             for first, second in zip(pair, others, strict=True):
                 own[:, rows] += first[:, rows] @ second.swapaxes(1, 2)
     if other is None:

@@ -189,7 +189,7 @@ def _path(name: str, value: Any) -> Path:
 def _plain(name: str, value: Any) -> Any:
     """Return a value as JSON gives it back, with Python's numbers for those of Torch and NumPy."""
     try:
-        return json.loads(json.dumps(value, default=lambda one: one.item()))
+        return json.loads(json.dumps(value, default=lambda number: number.item()))
     except (TypeError, ValueError, AttributeError, RuntimeError, RecursionError) as error:
         raise TypeError(f"{name} must hold what JSON can hold: {error}") from None
 
@@ -203,7 +203,7 @@ def _state(
     if not isinstance(optimizer, (Optimizer, type(None))):
         raise TypeError(f"optimizer must be an Optimizer or None, got {checks.given(optimizer)}")
     own = generators if isinstance(generators, Mapping) else {"": generators} if generators else {}
-    if not all(isinstance(one, Generator) for one in own.values()):
+    if not all(isinstance(generator, Generator) for generator in own.values()):
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
     values: dict[str, Any] = {f"model:{name}": value for name, value in net.state_dict().items()}
@@ -215,12 +215,12 @@ def _state(
                 raise ValueError(f"optimizer must have parameters of net alone, not in group {i}")
             about[f"group:{names[parameter]}"] = i
             state = optimizer.state.get(parameter, {}) if optimizer else {}
-            values |= {f"optimizer.{key}:{names[parameter]}": one for key, one in state.items()}
-    for name, one in values.items():
-        if not isinstance(one, Tensor) or one.is_meta or one.layout != torch.strided:
-            words = f"got {checks.given_array(one)} for {name}"
+            values |= {f"optimizer.{key}:{names[parameter]}": value for key, value in state.items()}
+    for name, value in values.items():
+        if not isinstance(value, Tensor) or value.is_meta or value.layout != torch.strided:
+            words = f"got {checks.given_array(value)} for {name}"
             raise TypeError(f"net and optimizer must keep dense tensors with values, {words}")
-    values |= {f"generator:{name}": one.get_state() for name, one in own.items()}
+    values |= {f"generator:{name}": generator.get_state() for name, generator in own.items()}
     return about, settings, values
 
 
@@ -244,7 +244,7 @@ def _restore(
     (told, about, settings, values), (own, _, had) = content, _state(net, optimizer, generators)
     # Not what the tensors of an optimizer are, which may not have made them yet.
     ours, theirs = (
-        {name: f"{tuple(one.shape)} {one.dtype}" for name, one in tensors.items()
+        {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in tensors.items()
          if not name.startswith("optimizer.")} | facts
         for facts, tensors in ((own, had), (about, values))
     )  # fmt: skip
@@ -262,20 +262,20 @@ def _restore(
         states: dict[str, dict[str, Tensor]] = {
             name.removeprefix("group:"): {} for name in own if name != "optimizer"
         }
-        for name, one in values.items():
+        for name, value in values.items():
             if name.startswith("optimizer."):
                 key, _, parameter = name.removeprefix("optimizer.").partition(":")
-                states[parameter][key] = one
+                states[parameter][key] = value
         packed = optimizer.state_dict()
         packed["state"] = {i: state for i, state in enumerate(states.values()) if state}
         for group, saved in zip(packed["param_groups"], settings, strict=True):
-            group |= {key: _like(group.get(key), one) for key, one in saved.items()}
+            group |= {key: _like(group.get(key), setting) for key, setting in saved.items()}
         try:
             optimizer.load_state_dict(packed)
             # Torch has put them on their devices, but cast all but "step" to the parameter's dtype.
             for name, state in states.items():
                 now = optimizer.state[net.get_parameter(name)] if state else {}
-                now |= {key: one.to(now[key].device) for key, one in state.items()}
+                now |= {key: tensor.to(now[key].device) for key, tensor in state.items()}
         except Exception:  # each class of optimizers has its own
             optimizer.state, optimizer.param_groups = before
             raise

@@ -64,8 +64,8 @@ def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]
     own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
 
     def others() -> list[_Wish]:
-        same = (one for one in _wishes if one.flag == flag and one.thread != own.thread)
-        return [one for one in same if one.before.keys() & own.before.keys()]
+        same = (wish for wish in _wishes if wish.flag == flag and wish.thread != own.thread)
+        return [wish for wish in same if wish.before.keys() & own.before.keys()]
 
     with _lock:
         for other in others():

@@ -99,7 +99,7 @@ def layer_options(method: str) -> dict[str, Any]:
     """The arguments of a method's layers, neither sizes nor taken from the model, and defaults."""
     taken = ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
     parameters = inspect.signature(layer_class(method, "Linear")).parameters
-    return {name: one.default for name, one in parameters.items() if name not in taken}
+    return {name: parameter.default for name, parameter in parameters.items() if name not in taken}
 
 
 def with_arrays(

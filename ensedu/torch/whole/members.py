@@ -154,8 +154,8 @@ class ModelEnsemble(nn.Module):
             noise that is another for each example (``per_example=True``).
         """
         place, row = checked_index(index, self.leading), 0
-        for one, size in zip(place, self.leading, strict=True):
-            row = row * size + one
+        for number, size in zip(place, self.leading, strict=True):
+            row = row * size + number
         own = self._noise_by_part(noise)
         if self.draws and own is None:
             raise ValueError(

@@ -83,7 +83,7 @@ class Passes:
     @property
     def paths_that_draw(self) -> list[str]:
         """Paths of all that needs noise."""
-        return [*(p for p, one in self.layers.items() if hasattr(one, "noise")), *self.dropouts]
+        return [*(p for p, layer in self.layers.items() if hasattr(layer, "noise")), *self.dropouts]
 
     def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
@@ -198,7 +198,7 @@ class Passes:
             of_members.append(changes)
         run.member = None
         for first, *others in zip(*of_members, strict=True):
-            first.value = stack_nested([one.value for one in (first, *others)], first.key)
+            first.value = stack_nested([change.value for change in (first, *others)], first.key)
         self._keep(run, of_members[0], constants)
         return stack_nested(outputs, "the output")
 
@@ -293,8 +293,8 @@ class Passes:
     def _before(self, stand_ins: dict[str, Any]) -> dict[str, tuple[dict[str, Any], Any]]:
         """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
         return {
-            path: (vars(one).copy(), {key: _ids(vars(one)[key]) for key in self._parts[path].bound})
-            for path, one in stand_ins.items()
+            path: (own.copy(), {key: _ids(own[key]) for key in self._parts[path].bound})
+            for path, own in ((path, vars(stand_in)) for path, stand_in in stand_ins.items())
         }
 
     def _changes(

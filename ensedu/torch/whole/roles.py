@@ -164,7 +164,7 @@ def _bias_of(
         outputs = [weight.shape[1] * module.groups]
     elif not isinstance(module, PRODUCTS):  # which of its axes is that of outputs, its bias says
         outputs.append(weight.shape[1])
-    return name if bias.shape in [(one,) for one in outputs] else ""
+    return name if bias.shape in [(size,) for size in outputs] else ""
 
 
 def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[str, ...]:
@@ -176,19 +176,19 @@ def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[s
         )
     known = dict(named_parts(model))
     chosen: dict[str, None] = {}
-    for one in listed:
-        if isinstance(one, type):
-            names = [name for name, part in known.items() if isinstance(part, one)]
-        elif isinstance(one, str):
-            names = [name for name in known if name == one or fnmatchcase(name, one)]
+    for wanted in listed:
+        if isinstance(wanted, type):
+            names = [name for name, part in known.items() if isinstance(part, wanted)]
+        elif isinstance(wanted, str):
+            names = [name for name in known if name == wanted or fnmatchcase(name, wanted)]
         else:
             raise TypeError(
-                f"{argument} must hold names, patterns and types, got {checks.given(one)}"
+                f"{argument} must hold names, patterns and types, got {checks.given(wanted)}"
             )
         if not names:
             raise ValueError(
                 f"{argument} must hold names of modules or parameters of the model, patterns of "
-                f"such, or types of modules, got {one!r}; "
+                f"such, or types of modules, got {wanted!r}; "
                 f"it has {', '.join(sorted(known)[:20])}{', ...' if len(known) > 20 else ''}"
             )
         chosen |= dict.fromkeys(names)

@@ -245,7 +245,7 @@ def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
             f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
             f"leading axes {leading}, got {index!r}"
         )
-    for one, size in zip(numbers, leading, strict=True):
-        if checks.natural_int("index", one) >= size:
+    for number, size in zip(numbers, leading, strict=True):
+        if checks.natural_int("index", number) >= size:
             raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
-    return tuple(int(one) for one in numbers)
+    return tuple(int(number) for number in numbers)

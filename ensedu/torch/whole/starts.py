@@ -97,7 +97,7 @@ def _is_outside(value: Tensor, owner: Any) -> Tensor:
         fan_in = owner.hidden_size
     else:
         axes = slice(1, None if isinstance(owner, _ConvNd) else 2)
-        sizes = [prod(one.shape[axes]) for one in owner.parameters() if one.ndim > 1]
+        sizes = [prod(weight.shape[axes]) for weight in owner.parameters() if weight.ndim > 1]
         fan_in = max(sizes, default=0)
     bound = (1 + torch.finfo(value.dtype).eps) * fan_in**-0.5 if fan_in else 0.0
     return value.abs() > bound
@@ -178,14 +178,15 @@ def _copy_arrays(member: nn.Module, new: Any) -> None:
     if not isinstance(new, nn.Module):
         raise TypeError(f"initialize() must return a model, got {type(new).__name__}")
     mine, theirs = _named_arrays(member), _named_arrays(new)
-    one = {name: tuple(value.shape) for name, value in mine.items()}
-    other = {name: tuple(value.shape) for name, value in theirs.items()}
-    differ = sorted(name for name in one | other if one.get(name) != other.get(name))
+    wanted, got = (
+        {name: tuple(value.shape) for name, value in arrays.items()} for arrays in (mine, theirs)
+    )
+    differ = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))
     if differ:
         name = differ[0]
         raise ValueError(
             f"initialize() must return a model of the same arrays, got {name} "
-            f"{other.get(name, 'missing')}, accepted is {one.get(name, 'none')}"
+            f"{got.get(name, 'missing')}, accepted is {wanted.get(name, 'none')}"
         )
     with torch.no_grad():
         for name, value in mine.items():
