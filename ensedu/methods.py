@@ -223,11 +223,11 @@ def size_option(method: str, number: int) -> dict[str, Any]:
     >>> size_option("rank1", 4), size_option("mean_field", 4), size_option("single", 4)
     ({'ensemble_size': 4}, {'samples': 4}, {})
     """
-    found = METHODS[checks.one_of("method", method, METHODS)]
+    row = METHODS[checks.one_of("method", method, METHODS)]
     number = checks.positive_int("number", number)
-    if found.members:
+    if row.members:
         return {"ensemble_size": number}
-    return {"samples": number} if found.stochastic else {}
+    return {"samples": number} if row.stochastic else {}
 
 
 def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, int | None]:
@@ -241,24 +241,24 @@ def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, i
         For an unknown method, members or samples that it does not have, a missing `ensemble_size`,
         and a size that is not a positive integer.
     """
-    found = METHODS[checks.one_of("method", method, METHODS)]
-    if samples is not None and not found.stochastic:
+    row = METHODS[checks.one_of("method", method, METHODS)]
+    if samples is not None and not row.stochastic:
         raise ValueError(
             f"samples must be left out for {method!r}, which draws nothing, "
             f"got {checks.given(samples)}"
         )
     samples = None if samples is None else checks.positive_int("samples", samples)
-    if found.members:
+    if row.members:
         return checks.positive_int("ensemble_size", ensemble_size), samples
     if ensemble_size is not None:
-        instead = "; accepted is samples=" if found.stochastic else ""
+        instead = "; accepted is samples=" if row.stochastic else ""
         if instead:
             instead += str(checks.positive_int("ensemble_size", ensemble_size))
         raise ValueError(
             f"ensemble_size must be left out for {method!r}, which has no members, "
             f"got {checks.given(ensemble_size)}{instead}"
         )
-    return 1, 1 if found.stochastic and samples is None else samples
+    return 1, 1 if row.stochastic and samples is None else samples
 
 
 def layer_methods(method: str, layers: int) -> list[str]:
@@ -269,8 +269,8 @@ def layer_methods(method: str, layers: int) -> list[str]:
     >>> layer_methods("last_layer", 3)
     ['single', 'single', 'last_layer']
     """
-    found = METHODS[checks.one_of("method", method, METHODS)]
-    return [found.body or method] * (checks.positive_int("layers", layers) - 1) + [method]
+    row = METHODS[checks.one_of("method", method, METHODS)]
+    return [row.body or method] * (checks.positive_int("layers", layers) - 1) + [method]
 
 
 def role_sums(method: str) -> dict[str, str]:

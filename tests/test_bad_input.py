@@ -142,6 +142,19 @@ def tied():
     return Model(embed=embed, decode=decode)
 
 
+def captured():
+    model = Model()
+    fc = model.fc
+    model.act = lambda x: fc(x).relu()
+    return model
+
+
+def hooked():
+    model = plain()
+    model.register_forward_hook(lambda module, x, y, inner=model[0]: inner(x[0]))
+    return model
+
+
 def watched():
     model = plain()
     model[0].weight.register_hook(lambda grad: grad)
@@ -165,8 +178,15 @@ def own_batches():
     return net
 
 
-def dropping():
-    return ensemble(torch.nn.Sequential(*plain(), torch.nn.Dropout()), "mc_dropout")
+def dropping(**k):
+    return ensemble(torch.nn.Sequential(*plain(), torch.nn.Dropout()), "mc_dropout", **k)
+
+
+def with_noise(change):
+    """Run an ensemble with noise of which one array is changed."""
+    net = ensemble(method="rank1")
+    noise = net.noise()
+    return net(tones(B, m), noise=noise | {"0.r": change(noise["0.r"])})
 
 
 def fit(net=None, x=None, y=None, nll=et.half_squared_error, epochs=1, batch_size=B, **k):
@@ -409,6 +429,39 @@ ENSEMBLE = [
     (lambda: ensemble(frozen(), "deep_ensemble"), ValueError, ["frozen", "0.weight", "shared"]),
     (lambda: ensemble(torch.nn.utils.spectral_norm(torch.nn.Linear(m, n)), "deep_ensemble"), ValueError, ["weight_orig", "Linear", "initialize"]),
     (lambda: ensemble(Model(lazy=torch.nn.LazyLinear(n)), "deep_ensemble"), ValueError, ["lazy.weight", "seen an input"]),
+    *[
+        (lambda method=method: ensemble(captured(), method), ValueError, ["act is a function that holds a"])
+        for method in ("batch_ensemble", "deep_ensemble")
+    ],
+    (lambda: ensemble(hooked(), "mean_field"), ValueError, ["_forward_hooks is a function that holds a nn.Linear"]),
+    (lambda: ensemble(torch.compile(plain())), ValueError, ["model is compiled"]),
+    (lambda: ensemble(torch.nn.Sequential(torch.compile(torch.nn.Tanh()))), ValueError, ["0 is compiled"]),
+    (lambda: ensemble(ensemble(method="rank1")), ValueError, ["model", "ensemble already"]),
+    (lambda: ensemble(modulated=["fcs"]), ValueError, ["modulated must hold names", "'fcs'", "0.weight"]),
+    (lambda: ensemble(samples=2), ValueError, ["samples", "2", "which draws nothing"]),
+    (lambda: ensemble(method="single"), ValueError, ["method", "'single'", "'deep_ensemble', 'batch_ensemble'"]),
+    (lambda: ensemble(torch.nn.Dropout(0), "mc_dropout"), ValueError, ["no dropout", "with p=0"]),
+    (lambda: ensemble(torch.nn.Sequential(torch.nn.Dropout(1.0)), "mc_dropout"), ValueError, ["0 with p=1.0"]),
+    (lambda: dropping(shared=["3"]), ValueError, ["no dropout", "none"]),
+    (lambda: et.ensemble(plain(), "mc_dropout", M), ValueError, ["ensemble_size", f"accepted is samples={M}"]),
+    (lambda: ensemble(method="last_layer", head="1"), ValueError, ["head", "'1'", "it has 0, 2"]),
+    (lambda: ensemble(method="last_layer", head="0", init="signs"), TypeError, ["'last_layer'", "'init'", "head, init_std"]),
+    (lambda: ensemble().member(M), ValueError, ["index", f"below the leading axes ({M},)", f"got {M}"]),
+    (lambda: ensemble().member(-1), ValueError, ["index", "an integer from 0 up", "-1"]),
+    (lambda: ensemble().member((0, 1)), ValueError, ["index", f"an integer for leading axes ({M},)", "(0, 1)"]),
+    (lambda: ensemble().member(0, {"0.r": 1}), ValueError, ["noise", "'0.r'", "none"]),
+    (lambda: ensemble(method="deep_ensemble").member(0, {"r": 1}), ValueError, ["noise", "left out", "nothing is drawn"]),
+    (lambda: ensemble(method="rank1").member(0), ValueError, ["noise", "None", "net.noise()"]),
+    (lambda: dropping().member(0), ValueError, ["noise", "None", "net.noise()"]),
+    (lambda: ensemble(method="rank1").member(0, {}), ValueError, ["noise has nothing for 0", "net.noise()"]),
+    (lambda: ensemble(method="rank1").member(0, {"7.r": 1}), ValueError, ["noise", "'7.r'", "0, 2"]),
+    (lambda: ensemble(method="rank1", per_example=True).member(0, {"0.r": 1}), ValueError, ["0 draws for each example", "per_example=False"]),
+    (lambda: with_noise(lambda r: r[:1]), ValueError, ["noise", "0: "]),
+    (lambda: with_noise(lambda r: r.double()), TypeError, ["noise", "float64", "float32"]),
+    (lambda: ensemble()(tones(B, m), noise={"0.r": 1}), ValueError, ["noise", "'0.r'", "none"]),
+    (lambda: setattr(ensemble(), "ensemble_size", 2), AttributeError, ["ensemble_size cannot be set", "2"]),
+    (lambda: setattr(ensemble(method="rank1"), "samples", 0), ValueError, ["samples", "0"]),
+    (lambda: setattr(ensemble(method="rank1"), "samples", 1.5), TypeError, ["samples", "1.5"]),
     (lambda: run_ensemble(lambda self, x: (self.fc(x), self.fc(x).mean().item()), tones(B, m), method="deep_ensemble"), ValueError, ["output", "same for all members", "member 2"]),
     (lambda: run_ensemble(lambda self, x: iter([self.fc(x)]), tones(B, m)), TypeError, ["output", "list_iterator", "tuples"]),
 ]
@@ -737,6 +790,8 @@ CASES = [
 ]  # fmt: skip
 
 
+# Torch says so of itself where something is compiled.
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 @pytest.mark.parametrize(("call", "error", "words"), CASES)
 def test_bad_input_is_named(call, error, words):
     check_error(call, error, words)

@@ -75,8 +75,11 @@ def test_modulating_costs_what_the_two_forms_do_backward(form):
     x, weight, r, s = (torch.randn(shape, requires_grad=True) for shape in shapes)
     if form == "scale":
         r, s = (v.detach()[:, None].requires_grad_() for v in (r, s))
-    run = products.scale if form == "scale" else products.MemorySavingFold.apply
-    y = run(x, weight, r, s, None)
+    if form == "scale":
+        y = products.scale(x, weight, r, s, None)
+    else:
+        own = products.fold, products.fold_gradients
+        y = products.MemorySaving.apply(*own, x, weight, r, s, None)
     forward, both = (
         costs.layer(
             m, n, "batch_ensemble", M, batch_size=B, bias=False, form=form, backward=backward

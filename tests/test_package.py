@@ -41,7 +41,7 @@ ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencie
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
     "torch": "torch", "theory/ntk_torch.py": "torch",
-    "theory/ntk.py": "scores", "sklearn": "sklearn", "contest": "sklearn",
+    "theory/ntk": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 
 

@@ -25,8 +25,19 @@ FLOORS = (
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
-    "ensedu.torch": (("network", "models", "convert", "trees"), ("losses", "whole"), ("train",)),
-    "ensedu.torch.whole": (("passes",), ("members",), ("arrays",), ("starts",), ("ensemble",)),
+    "ensedu.torch": (
+        ("network", "models", "convert", "trees"),
+        ("losses", "whole"),
+        ("membership",),
+        ("train",),
+    ),
+    "ensedu.torch.whole": (
+        ("copies", "modules", "refusals"),
+        ("parts", "arrays"),
+        ("passes", "starts"),
+        ("members",),
+        ("ensemble",),
+    ),
     "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),
 }
 

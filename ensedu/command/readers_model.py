@@ -79,7 +79,7 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
-    from ensedu.torch.whole.members import without_values  # only where Torch is there
+    from ensedu.torch.whole.copies import without_values  # only where Torch is there
 
     return without_values(model)
 

@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-__all__ = ["MOST", "Shape", "check_array", "check_finite", "check_float64", "check_rng"]
-
 #: What is given is squared, multiplied, divided by: from here on that leaves the floats.
 MOST = 1e100
 

@@ -49,13 +49,13 @@ def positive_int(name: str, value: Any) -> int:
 
 def pair(name: str, value: Any, *, low: int = 1) -> tuple[int, int]:
     """Return an integer, or a pair of integers, each at least `low` (0 or 1), as a pair."""
-    one = "a positive integer" if low == 1 else "an integer from 0 up"
+    accepted = "a positive integer" if low == 1 else "an integer from 0 up"
     if not isinstance(value, (tuple, list)):
-        number = _integer(name, value, low, f"{one} or a pair of them")
+        number = _integer(name, value, low, f"{accepted} or a pair of them")
         return number, number
     if len(value) != 2:
-        raise ValueError(f"{name} must be {one} or a pair of them, got {given(value)}")
-    first, second = (_integer(f"{name}[{i}]", v, low, one) for i, v in enumerate(value))
+        raise ValueError(f"{name} must be {accepted} or a pair of them, got {given(value)}")
+    first, second = (_integer(f"{name}[{i}]", v, low, accepted) for i, v in enumerate(value))
     return first, second
 
 

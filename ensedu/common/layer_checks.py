@@ -5,19 +5,6 @@ from typing import Any
 
 from ensedu.common import checks
 
-__all__ = [
-    "batch_axes",
-    "check_batch",
-    "check_label_range",
-    "check_labels",
-    "check_noise",
-    "check_targets",
-    "dropout_input_shape",
-    "dropout_mask",
-    "nll_exponent",
-    "noise_by_layer",
-]
-
 
 def check_batch(
     layer: str,

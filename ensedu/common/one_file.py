@@ -2,8 +2,6 @@
 
 from html import escape
 
-__all__ = ["one_file"]
-
 PAGE = """\
 <!doctype html>
 <html lang="en">

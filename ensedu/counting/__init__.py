@@ -9,37 +9,38 @@ one method each.
 Everything is an exact integer (or a ``Fraction``), and only the standard library is needed.
 """
 
-from typing import TYPE_CHECKING
-
 from ensedu.counting.formulas import (
-    FUNCTIONS,
     Count,
     asymptotic_ratio,
+    batch_ensemble,
     break_even_width,
+    deep_ensemble,
     formula_table,
+    last_layer,
     layer,
+    linear,
+    mc_dropout,
+    mean_field,
     mlp,
     one_more_member,
+    rank1,
 )
 from ensedu.counting.real_arrays import count
 
 __all__ = [
     "Count",
     "asymptotic_ratio",
+    "batch_ensemble",
     "break_even_width",
     "count",
+    "deep_ensemble",
     "formula_table",
+    "last_layer",
     "layer",
+    "linear",
+    "mc_dropout",
+    "mean_field",
     "mlp",
     "one_more_member",
+    "rank1",
 ]
-
-if TYPE_CHECKING:
-    from ensedu.counting.formulas import LayerOfAMethod
-
-    # One for each row of the table, which a type checker does not read: it takes any name.
-    def __getattr__(name: str) -> LayerOfAMethod: ...
-
-
-globals().update(FUNCTIONS)
-__all__ += list(FUNCTIONS)

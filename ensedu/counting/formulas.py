@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import isqrt, prod
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from ensedu.common import checks
 from ensedu.counting.text_table import Cell, Column, Row, TextTable
@@ -18,18 +18,6 @@ from ensedu.methods import (
     role_sums,
     size_option,
 )
-
-__all__ = [
-    "FUNCTIONS",
-    "Count",
-    "asymptotic_ratio",
-    "break_even_width",
-    "formula_table",
-    "layer",
-    "mlp",
-    "one_more_member",
-    "sum_of_layers",
-]
 
 
 @dataclass(frozen=True)
@@ -168,28 +156,20 @@ def layer(
     return Count(**numbers)
 
 
-if TYPE_CHECKING:
-
-    class LayerOfAMethod(Protocol):
-        """`layer` for one method."""
-
-        def __call__(
-            self,
-            in_features: int,
-            out_features: int,
-            ensemble_size: int | None = None,
-            *,
-            samples: int | None = None,
-            kernel_size: int | tuple[int, int] = 1,
-            bias: bool = True,
-        ) -> Count: ...
-
-
 def _layer_of(method: str) -> Callable[..., Count]:
     def function(
-        in_features: int, out_features: int, ensemble_size: int | None = None, **options: Any
+        in_features: int,
+        out_features: int,
+        ensemble_size: int | None = None,
+        *,
+        samples: int | None = None,
+        kernel_size: int | tuple[int, int] = 1,
+        bias: bool = True,
     ) -> Count:
-        return layer(in_features, out_features, method, ensemble_size, **options)
+        return layer(
+            in_features, out_features, method, ensemble_size,
+            samples=samples, kernel_size=kernel_size, bias=bias,
+        )  # fmt: skip
 
     function.__name__ = function.__qualname__ = "linear" if method == "single" else method
     function.__doc__ = (
@@ -199,9 +179,13 @@ def _layer_of(method: str) -> Callable[..., Count]:
     return function
 
 
-#: `layer` for each method, by the name of the function.
-FUNCTIONS = {function.__name__: function for function in map(_layer_of, METHODS)}
-globals().update(FUNCTIONS)  # each stands where its __module__ says that it does
+linear = _layer_of("single")
+deep_ensemble = _layer_of("deep_ensemble")
+batch_ensemble = _layer_of("batch_ensemble")
+rank1 = _layer_of("rank1")
+mean_field = _layer_of("mean_field")
+mc_dropout = _layer_of("mc_dropout")
+last_layer = _layer_of("last_layer")
 
 
 def mlp(
@@ -228,10 +212,10 @@ def mlp(
     """
     sizes = checks.layer_sizes("sizes", sizes)
     checked_sizes(method, ensemble_size, samples)
-    given: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
+    size_options: dict[str, Any] = {"ensemble_size": ensemble_size, "samples": samples}
     layers = []
     for (m, n), kind in zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True):
-        c = layer(m, n, kind, **(given if kind == method else {}), bias=bias)
+        c = layer(m, n, kind, **(size_options if kind == method else {}), bias=bias)
         layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
     return sum_of_layers(layers)
 
@@ -278,7 +262,7 @@ def one_more_member(
     >>> one_more_member(50, 50, "batch_ensemble").total
     150
     """
-    two, one = (
+    of_two, of_one = (
         layer(
             in_features,
             out_features,
@@ -289,7 +273,7 @@ def one_more_member(
         )
         for M in (2, 1)
     )
-    return Count(*(getattr(two, role) - getattr(one, role) for role in ROLES))
+    return Count(*(getattr(of_two, role) - getattr(of_one, role) for role in ROLES))
 
 
 def asymptotic_ratio(method: str, ensemble_size: int, *, relative_to: str = "single") -> Fraction:

@@ -9,8 +9,6 @@ from ensedu.common import checks
 from ensedu.counting.formulas import Count, sum_of_layers
 from ensedu.methods import METHODS, ROLES
 
-__all__ = ["count"]
-
 #: Of each array that a layer has itself: its name, the array, what it is for.
 Arrays = list[tuple[str, Any, str]]
 

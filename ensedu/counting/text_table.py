@@ -3,17 +3,14 @@
 A notebook stores the text, and a test compares it. The HTML is for the pages of the book alone.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from typing import Any
 
-__all__ = ["BOOK", "Cell", "Column", "Row", "TextTable"]
+from ensedu.common import book
 
-#: The environment variable by which a kernel knows that the book is built.
-BOOK = "ENSEDU_BOOK"
 DECISIVE = " ←"  # behind a decisive number, where nothing is bold
 
 # How wide a table is, in em of a font that runs wide: a letter, a thin one, both margins of a
@@ -78,7 +75,7 @@ class TextTable:
         return "\n".join(line.rstrip() for line in self._text_lines())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = {"text/html": self.html()} if os.environ.get(BOOK) else {}
+        page = {"text/html": self.html()} if book.is_built() else {}
         return {"text/plain": repr(self)} | page
 
     def html(self) -> str:

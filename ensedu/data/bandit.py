@@ -3,9 +3,9 @@
 Each mushroom is eaten or left. An edible one pays 5; a poisonous one pays 5 or -35, with even
 odds; one that is left pays 0. Who eats sees what that mushroom pays, who leaves it learns nothing::
 
-    found = sample(np.random.default_rng(0), 1000)
-    eaten = found.poisonous == False  # what an agent decides; this one knows
-    regret(eaten, found.poisonous)  # 0, all the way
+    mushrooms = sample(np.random.default_rng(0), 1000)
+    eaten = mushrooms.poisonous == False  # what an agent decides; this one knows
+    regret(eaten, mushrooms.poisonous)  # 0, all the way
 """
 
 from dataclasses import dataclass

@@ -24,8 +24,8 @@ def digits() -> tuple[Float[Array, "1797 64"], Int[Array, "1797"]]:
     ``x.reshape(-1, 8, 8)``. It is the test part of a UCI set, in which several people wrote one
     after the other: shuffle before you cut.
     """
-    found = optional("sklearn.datasets", "data").load_digits()
-    return found.data / 16, found.target.astype(np.int64)
+    bunch = optional("sklearn.datasets", "data").load_digits()
+    return bunch.data / 16, bunch.target.astype(np.int64)
 
 
 def mnist5000() -> tuple[Float[Array, "5000 784"], Int[Array, "5000"]]:
@@ -127,10 +127,10 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
     face = optional("matplotlib.ft2font", "data").FT2Font
     names = list(string.ascii_letters)
     fonts = [face(folder / f"{font}.ttf") for font in FONTS]
-    found = [
+    images = [
         _centered_on_page(_drawn_letter(font, name), image) for font in fonts for name in names
     ]
-    return np.stack(found).reshape(-1, SIDE**2), names * len(FONTS)
+    return np.stack(images).reshape(-1, SIDE**2), names * len(FONTS)
 
 
 def _drawn_letter(font: Any, name: str) -> Float[Array, "H W"]:

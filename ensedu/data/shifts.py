@@ -110,8 +110,8 @@ def patches(number: int, size: int, rng: Generator) -> Float[Array, "number size
     checks.positive_int("size", size)
     check_rng("rng", rng)
     optional("PIL", "data")
-    found = optional("sklearn.datasets", "data").load_sample_images().images
-    photographs = np.stack(found).mean(axis=-1) / 255  # (2, 427, 640)
+    images = optional("sklearn.datasets", "data").load_sample_images().images
+    photographs = np.stack(images).mean(axis=-1) / 255  # (2, 427, 640)
     if size > min(photographs.shape[1:]):
         raise ValueError(f"size must be at most {min(photographs.shape[1:])}, got {size}")
     cut = np.lib.stride_tricks.sliding_window_view(photographs, (size, size), axis=(1, 2))

@@ -44,9 +44,9 @@ def check_indices(name: str, value: Any, rows: int) -> Array:
     if (low := value.min()) < 0 or (high := value.max()) >= rows:
         got = low if low < 0 else high
         raise ValueError(f"{name} must hold row indices from 0 to {rows - 1}, got {got}")
-    found, times = np.unique(value, return_counts=True)
-    if len(found) < len(value):
-        raise ValueError(f"{name} must hold each row once, got {found[times > 1][0]} repeatedly")
+    values, times = np.unique(value, return_counts=True)
+    if len(values) < len(value):
+        raise ValueError(f"{name} must hold each row once, got {values[times > 1][0]} repeatedly")
     return value
 
 

@@ -52,8 +52,8 @@ class Layer:
     def _recall(self, grad: Array) -> Any:
         """Return what ``forward`` kept, after checking `grad` against the output's shape."""
         self._check_grad(grad, None if self._cache is None else self._cache[-1])
-        *kept, _ = self._cache
-        return kept[0] if len(kept) == 1 else kept
+        *cached, _ = self._cache
+        return cached[0] if len(cached) == 1 else cached
 
     def _check_grad(self, grad: Array, shape: tuple[int, ...] | None) -> None:
         """Check `grad` against the output's shape, ``None`` as long as there was no output."""

@@ -111,8 +111,8 @@ def softmax_cross_entropy(
     """
     check_float64("outputs", outputs)
     if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
-        given = getattr(targets, "dtype", type(targets).__name__)
-        raise TypeError(f"targets must be a NumPy array of integer labels, got {given}")
+        kind = getattr(targets, "dtype", type(targets).__name__)
+        raise TypeError(f"targets must be a NumPy array of integer labels, got {kind}")
     layer_checks.check_labels(outputs.shape, targets.shape)
     if targets.size:
         layer_checks.check_label_range(int(targets.min()), int(targets.max()), outputs.shape[-1])

@@ -69,8 +69,8 @@ class MeanFieldLinear(variational.Distributions):
 
         With an `input_shape` and ``estimator="local"``, draw that of the output, (…, B, n).
         """
-        given = (1, self.in_features) if input_shape is None else input_shape
-        *samples, batch, _ = self._input_shape(given)
+        shape = (1, self.in_features) if input_shape is None else input_shape
+        *samples, batch, _ = self._input_shape(shape)
         if self.estimator == "local" and input_shape is not None:
             return {"output": self._normal(rng, *samples, batch, self.out_features)}
         return {name: self._normal(rng, *samples, *shape) for name, shape in self._shapes.items()}
@@ -82,8 +82,8 @@ class MeanFieldLinear(variational.Distributions):
         noise = self.noise(None, x.shape) if noise is None else noise
         if self.estimator == "local" and isinstance(noise, dict) and "output" in noise:
             noise = self._checked(noise, {"output": (*x.shape[:-1], self.out_features)})
-            y, kept = variational.local_forward(self.params, x, noise["output"])
-            self._cache = x, noise, kept, y.shape
+            y, cached = variational.local_forward(self.params, x, noise["output"])
+            self._cache = x, noise, cached, y.shape
             return y
         drawn, noise = self._draw(noise, x.shape[:-2])
         y = x @ drawn["weight"]  # (S, B, n) or (B, n)

@@ -54,8 +54,8 @@ def lenet5(
     def layer(product: str, *sizes: int, **geometry: int) -> Layer:
         key = next(keys)
         members = (M,) if METHODS[key].members else ()
-        given = {} if row.drops_units or key != method else options
-        return layer_class(key, product)(*sizes, *members, rng=rng, **geometry, **given)
+        own = {} if row.drops_units or key != method else options
+        return layer_class(key, product)(*sizes, *members, rng=rng, **geometry, **own)
 
     def activation(axes: int) -> list[Layer]:
         dropout = [MCDropout(rng=rng, feature_axes=axes, **options)] if row.drops_units else []

@@ -271,8 +271,8 @@ def mlp(
 
     def weights(m: int, n: int, key: str) -> list[Layer]:
         members = (M,) if METHODS[key].members else ()
-        given = {} if row.drops_units or key != method else options
-        layer = layer_class(key, "Linear")(m, n, *members, rng=rng, bias=bias, **given)
+        own = {} if row.drops_units or key != method else options
+        layer = layer_class(key, "Linear")(m, n, *members, rng=rng, bias=bias, **own)
         if not ntk:
             return [layer]
         for name, array in layer.params.items():

@@ -58,8 +58,8 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
     ) -> Noise:
         """Draw the noise ε of r, (S, M, m), and s, (S, M, n), with B before m, n per example."""
-        given = (1, self.in_features) if input_shape is None else input_shape
-        shapes = self._noise_shapes(self._input_shape(given))
+        shape = (1, self.in_features) if input_shape is None else input_shape
+        shapes = self._noise_shapes(self._input_shape(shape))
         return {k: self._normal(rng, *shape) for k, shape in shapes.items()}
 
     def forward(self, x: Float[Array, "*S_M B m"], noise: Noise | None = None) -> Array:
@@ -77,8 +77,8 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
     def weight_matrices(self, noise: Noise | None = None) -> Float[Array, "*S_M_B m n"]:
         """The matrices W ∘ r_i s_iᵀ of one draw: (M, m, n), or (M, B, m, n) per example."""
         noise = self.noise() if noise is None else noise
-        given = self._noise_shape(noise, "r")
-        r, s, _ = self._draw(noise, given if self.per_example else (*given[:-1], 1, 1))
+        shape = self._noise_shape(noise, "r")
+        r, s, _ = self._draw(noise, shape if self.per_example else (*shape[:-1], 1, 1))
         matrices = self.params["weight"] * r[..., :, None] * s[..., None, :]  # (M, 1 or B, m, n)
         return matrices if self.per_example else matrices[..., 0, :, :]
 
@@ -138,8 +138,8 @@ class Rank1Conv2d(ModulatedWindows, Rank1Linear):
         self, rng: Generator | None = None, input_shape: tuple[int, ...] | None = None
     ) -> Noise:
         """Draw ε of r, (S, M, C_in), and s, (S, M, C_out), with B before the last per example."""
-        given = (1, self.in_channels, *self.kernel_size) if input_shape is None else input_shape
-        shapes = self._noise_shapes(self._image_shape(given)[:-2])
+        shape = (1, self.in_channels, *self.kernel_size) if input_shape is None else input_shape
+        shapes = self._noise_shapes(self._image_shape(shape)[:-2])
         return {k: self._normal(rng, *shape) for k, shape in shapes.items()}
 
     def forward(self, x: Float[Array, "*S_M B C_in H W"], noise: Noise | None = None) -> Array:
@@ -153,8 +153,8 @@ class Rank1Conv2d(ModulatedWindows, Rank1Linear):
     ) -> Float[Array, "*S_M_B C_in C_out kh kw"]:
         """The kernels of one draw: (M, C_in, C_out, kh, kw), or (M, B, …) per example."""
         noise = self.noise() if noise is None else noise
-        given = self._noise_shape(noise, "r")
-        r, s, _ = self._draw(noise, given if self.per_example else (*given[:-1], 1, 1))
+        shape = self._noise_shape(noise, "r")
+        r, s, _ = self._draw(noise, shape if self.per_example else (*shape[:-1], 1, 1))
         kernels = self._member_kernels(r, s)  # (M, 1 or B, …)
         return kernels if self.per_example else kernels[..., 0, :, :, :, :]
 

@@ -118,10 +118,10 @@ def local_forward(
 
 def local_backward(
     params: dict[str, Array], grad: Float[Array, "*S B n"], x: Float[Array, "*S B m"],
-    noise: Float[Array, "*S B n"], kept: Any,
+    noise: Float[Array, "*S B n"], cached: Any,
 ) -> tuple[Float[Array, "*S B m"], dict[str, Array]]:  # fmt: skip
     """Return the gradient of the input, and those of the means and ρ by name."""
-    std, stds = kept
+    std, stds = cached
     # d√variance / dvariance; a variance of 0 (no input, no bias) gets no gradient.
     grad_variance = np.divide(grad * noise, 2 * std, out=np.zeros_like(std), where=std > 0)
     by_mean = {"weight": x.mT @ grad, "bias": grad}

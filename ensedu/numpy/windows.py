@@ -242,20 +242,7 @@ class MaxPool2d(Pooling):
 
 
 class AvgPool2d(Pooling):
-    """The mean of each window: (…, H, W) -> (…, H_out, W_out).
-
-    Parameters
-    ----------
-    kernel_size
-        Side of a square window, or ``(height, width)``.
-    stride
-        Steps from one window to the next; by default windows lie side by side.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input that is no array of images, or of smaller ones.
-    """
+    """The mean of each window: (…, H, W) -> (…, H_out, W_out); takes what `MaxPool2d` takes."""
 
     def forward(self, x: Float[Array, "*axes H W"]) -> Float[Array, "*axes H_out W_out"]:
         y = self._windows(self._images(x)).mean(axis=-1)

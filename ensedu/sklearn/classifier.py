@@ -16,8 +16,6 @@ from ensedu.sklearn.estimator import Ensemble
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import softmax_cross_entropy
 
-__all__ = ["EnsembleClassifier", "labels_of"]
-
 #: Of the logarithm of the temperature.
 PRIOR_STD = 0.25
 #: The score of a label that no row to train on had: above those of all others.
@@ -75,7 +73,7 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         if self.conformal_ is None:
             return un.smallest_set(average, level)
         split, rng = self.conformal_.folds is None, np.random.default_rng(self.networks_[0].seed)
-        own = average if split else np.stack([un.averaged(one) for one in each])
+        own = average if split else np.stack([un.averaged(rows) for rows in each])
         sets = self.conformal_.sets(own, level=level, rng=rng)
         sets[np.arange(len(sets)), average.argmax(axis=1)] = True
         return sets

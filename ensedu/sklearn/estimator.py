@@ -19,8 +19,6 @@ from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some
 from ensedu.sklearn.trained import Trained, trained
 
-__all__ = ["Ensemble", "unseen_groups"]
-
 #: The method where none is given.
 METHOD = "deep_ensemble"
 #: How many folds ``"cv+"`` means.
@@ -97,9 +95,9 @@ class Ensemble(Calibrated, BaseEstimator):
             seed, stop = int(rng.randint(2**31 - 1)), int(np.isin(group, first).sum())
             network = trained(some(X, own), y[own], heads, nll, seed, stop, **settings)
             self.networks_.append(network)
-        one = rng.permutation(len(group))  # of the rows of a group the first here calibrates
-        one = one[np.unique(group[one], return_index=True)[1]]
-        self.unseen_ = [one[unseen] for unseen in parts]
+        order = rng.permutation(len(group))  # of the rows of a group the first here calibrates
+        order = order[np.unique(group[order], return_index=True)[1]]
+        self.unseen_ = [order[unseen] for unseen in parts]
         self.conformal_ = None
         if self.calibration is not None:
             pairs, K = zip(self.networks_, self.unseen_, strict=True), len(self.networks_)

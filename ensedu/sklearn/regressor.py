@@ -15,8 +15,6 @@ from ensedu.sklearn.rows import numbers
 from ensedu.sklearn.trained import Trained
 from ensedu.torch import gaussian_nll
 
-__all__ = ["EnsembleRegressor", "targets_of"]
-
 
 class EnsembleRegressor(RegressorMixin, Ensemble):
     """Predict one number, by members with a mean and a variance each, and calibrated intervals.

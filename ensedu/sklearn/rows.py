@@ -12,8 +12,6 @@ from scipy.stats import rankdata
 from ensedu.common import checks
 from ensedu.data import clean
 
-__all__ = ["groups_of_rows", "is_frame", "looks_grouped", "no_dates", "numbers", "some"]
-
 #: Equal rows are copies unless they are so many on average, or one of them this part of all.
 COPIES, PART = 20, 0.05
 #: A column groups rows if it has so many values, nearly as often each (by the standard deviation of
@@ -96,7 +94,7 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
     within values lets them be. Also, of an ordinary column few values are frequent.
     """
     y = rankdata(y)  # a few extreme targets are no groups
-    found, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
+    shares, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
     for name, column in columns:
         value = column.factorize(sort=True)[0] if is_frame(X) else np.unique(column, True, True)[2]
         known, value = y[value >= 0], value[value >= 0]
@@ -110,6 +108,6 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
         share = (between - within) / max(between + (n / D - 1) * within, 1e-300)
         unit = 1 / size[:-2] + 4 / size[1:-1] + 1 / size[2:]
         rough = (np.diff(mean, 2) ** 2 / unit).mean() / max(within, 1e-300)
-        if share > max(found.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
-            found[str(name)] = share
-    return max(found, key=found.__getitem__)
+        if share > max(shares.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
+            shares[str(name)] = share
+    return max(shares, key=shares.__getitem__)

@@ -160,8 +160,8 @@ def free_energy(
         For other arrays, numbers and priors; `features` and the rest as for `posterior`.
     """
     N, m, n = _check_data(features, targets)
-    for name, given in (("mean", mean), ("rho", rho)):
-        _check_finite_floats(name, given, m, n, like="features and targets")
+    for name, array in (("mean", mean), ("rho", rho)):
+        _check_finite_floats(name, array, m, n, like="features and targets")
     noise_std, prior = checks.real("noise_std", noise_std, low=0.0), _check_prior(prior)
     with np.errstate(all="ignore"):
         beta = np.float64(noise_std) ** -2

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 import ensedu.theory.ntk
 from ensedu.common import checks
-from ensedu.theory.ntk import row_blocks
+from ensedu.theory.ntk.kernel import row_blocks
 from ensedu.torch.base import check_device, check_tensor
 
 __all__ = [
@@ -143,18 +143,18 @@ def tangent(
     """Return the kernel of a network, as `ensedu.theory.ntk.tangent` does, on its device."""
     if not isinstance(net, EmbeddedEnsemble):
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
-    one = _inputs_and_slopes(net, x)
-    two = one if other is None else _inputs_and_slopes(net, other)
+    here = _inputs_and_slopes(net, x)
+    there = here if other is None else _inputs_and_slopes(net, other)
     M, B, C = net.ensemble_size, len(x), len(x if other is None else other)
     shared, own = x.new_zeros(M, M, B, C), x.new_zeros(M, B, C)
     layers = len(net.weights)
     for rows in row_blocks(B, block_size, bar):
         for layer in range(layers):
             offset = net.bias_std**2 if layer < layers - 1 else 0.0
-            a, b = one[0][layer][:, None, rows], two[0][layer][None]
-            slopes = one[1][layer][:, None, rows] @ two[1][layer][None].mT
+            a, b = here[0][layer][:, None, rows], there[0][layer][None]
+            slopes = here[1][layer][:, None, rows] @ there[1][layer][None].mT
             shared[:, :, rows] += slopes.mul_(a @ b.mT + offset)
-        for first, second in zip(one[1][layers:], two[1][layers:], strict=True):
+        for first, second in zip(here[1][layers:], there[1][layers:], strict=True):
             own[:, rows] += first[:, rows] @ second.mT
     return Kernel(shared, own)
 

@@ -333,10 +333,10 @@ def hessian(
     size = weight.size
     moves = step * np.eye(size).reshape(size, *weight.shape)
     sides = np.concatenate([weight + moves, weight - moves])
-    found = checks.function("score", score, "score(matrices)")(sides)
-    if np.shape(found) != sides.shape:
-        raise ValueError(f"score must return shape {sides.shape}, got {np.shape(found)}")
-    rows = (found[size:] - found[:size]).reshape(size, size) / (2 * step)
+    scores = checks.function("score", score, "score(matrices)")(sides)
+    if np.shape(scores) != sides.shape:
+        raise ValueError(f"score must return shape {sides.shape}, got {np.shape(scores)}")
+    rows = (scores[size:] - scores[:size]).reshape(size, size) / (2 * step)
     return (rows + rows.T) / 2
 
 

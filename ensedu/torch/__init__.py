@@ -25,7 +25,8 @@ from ensedu.torch.losses import elbo, gaussian_nll, half_squared_error, softmax_
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
-from ensedu.torch.train.fitting import fit, parameter_groups
+from ensedu.torch.train.fitting import fit
+from ensedu.torch.train.optimizing import parameter_groups
 from ensedu.torch.train.predicting import predict
 from ensedu.torch.whole.ensemble import ensemble
 

@@ -133,6 +133,12 @@ class MemberLayer(WeightLayer):
         )
 
 
+def depends_on_input(layer: Any) -> bool:
+    """Whether what a layer draws has the shape of its input or of its output."""
+    estimator = getattr(layer, "estimator", "weights")
+    return getattr(layer, "per_example", False) or estimator != "weights"
+
+
 class OfThread(threading.local):
     """Attributes of which each thread has its own, set by ``__init__``; a copy starts anew."""
 

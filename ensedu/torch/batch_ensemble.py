@@ -69,9 +69,7 @@ class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
     memory_saving
         Store nothing for the backward pass but the input and the parameters, see
         `ensedu.torch.products`. Costs a product where the batch is small.
-    bias
-        Whether there is a bias.
-    device, dtype
+    bias, device, dtype
         As for ``nn.Linear``.
 
     Raises

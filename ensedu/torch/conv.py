@@ -13,12 +13,7 @@ from torch.nn.grad import conv2d_input, conv2d_weight
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer, check_tensor
-from ensedu.torch.products import (
-    MemorySaving,
-    directional_derivative,
-    needs_one_form,
-    saving_memory,
-)
+from ensedu.torch.products import needs_one_form, saving_memory
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -96,8 +91,8 @@ class ConvLayer(WeightLayer):
         form = self.fold if folded else self.scale
         if not memory_saving:
             return form(x, weight, r, s, bias)
-        by_hand = MemorySavingConvFold if folded else MemorySavingConvScale
-        return saving_memory(form, partial(by_hand.apply, self), x, weight, r, s, bias)
+        gradients = partial(fold_gradients if folded else scale_gradients, self)
+        return saving_memory(form, gradients, x, weight, r, s, bias)
 
     def scale(
         self,
@@ -221,85 +216,56 @@ def _padding(value: Any, stride: tuple[int, int]) -> str | tuple[int, int]:
     return value
 
 
-class MemorySavingConv(MemorySaving):
-    """What the two forms share."""
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.layer = inputs[0]
-        MemorySaving.setup_context(ctx, inputs[1:], output)
-
-
-class MemorySavingConvScale(MemorySavingConv):
-    """``conv(x ∘ r, W) ∘ s + b``, whose backward pass convolves again."""
-
-    @staticmethod
-    def forward(layer: Any, *arguments: Tensor | None) -> Tensor:
-        return layer.scale(*arguments)
-
-    @staticmethod
-    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
-        return directional_derivative(ctx.layer.scale, ctx.saved_tensors, tangents)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, r, s, bias = ctx.saved_tensors
-        over_pixels = ctx.layer.over_pixels
-        # The products run in the precision of the forward pass, which autocast may have lowered.
-        low = weight.to(grad.dtype)
-        xr = (x * over_pixels(r)).to(grad.dtype)
-        rows = xr.flatten(0, 1)
-        grad_s = sum_to_channels(grad * ctx.layer.apply_weight(rows, low).view(grad.shape), s)
-        grad_z = (grad * over_pixels(s).to(grad.dtype)).flatten(0, 1)
-        grad_xr, grad_weight = convolution_gradients(ctx.layer, grad_z, rows, low)
-        # What is done with is given up, so that little is held at once.
-        del grad_z, rows
-        grad_xr = grad_xr.view(xr.shape)
-        del xr
-        grad_r = sum_to_channels(grad_xr * x.to(grad.dtype), r)
-        grad_x = (grad_xr * over_pixels(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
-        grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
-        return None, grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, grad_bias
+def scale_gradients(
+    layer: Any, grad: Tensor, needs: tuple[bool, ...],
+    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """Those of ``conv(x ∘ r, W) ∘ s + b``, which convolve again."""
+    over_pixels = layer.over_pixels
+    # The products run in the precision of the forward pass, which autocast may have lowered.
+    low = weight.to(grad.dtype)
+    xr = (x * over_pixels(r)).to(grad.dtype)
+    rows = xr.flatten(0, 1)
+    grad_s = sum_to_channels(grad * layer.apply_weight(rows, low).view(grad.shape), s)
+    grad_z = (grad * over_pixels(s).to(grad.dtype)).flatten(0, 1)
+    grad_xr, grad_weight = convolution_gradients(layer, grad_z, rows, low)
+    # What is done with is given up, so that little is held at once.
+    del grad_z, rows
+    grad_xr = grad_xr.view(xr.shape)
+    del xr
+    grad_r = sum_to_channels(grad_xr * x.to(grad.dtype), r)
+    grad_x = (grad_xr * over_pixels(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
+    grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
+    return grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, grad_bias
 
 
-class MemorySavingConvFold(MemorySavingConv):
-    """``conv(x, W ∘ r sᵀ) + b``, whose backward pass forms the members' kernels again."""
-
-    @staticmethod
-    def forward(layer: Any, *arguments: Tensor | None) -> Tensor:
-        return layer.fold(*arguments)
-
-    @staticmethod
-    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
-        return directional_derivative(ctx.layer.fold, ctx.saved_tensors, tangents)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        x, weight, r, s, bias = ctx.saved_tensors
-        layer, needs_x = ctx.layer, ctx.needs_input_grad[1]
-        # The products run in the precision of the forward pass, which autocast may have lowered.
-        kernels, images = layer.modulated_weights(weight, r, s).to(grad.dtype), x.to(grad.dtype)
-        if x.ndim == 4:  # all members read the same channels
-            rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
-            grad_x, product = convolution_gradients(
-                layer, rows, images, kernels.flatten(0, 1), needs_x
-            )
-            product = product.view(kernels.shape)
-        else:
-            members = [
-                convolution_gradients(layer, *of_member, needs_x)
-                for of_member in zip(grad, images, kernels, strict=True)
-            ]
-            grads_x, products = zip(*members, strict=True)
-            grad_x, product = torch.stack(grads_x) if needs_x else None, torch.stack(products)
-        r_row, s_row = layer.over_pixels(r[:, None]), layer.over_pixels(s[:, :, None])
-        scaled = product * r_row
-        grad_weight = (scaled * s_row).sum(0)
-        grad_s = (scaled * weight).sum((2, 3, 4))
-        grad_r = (product * s_row * weight).sum((1, 3, 4))
-        grad_x = None if grad_x is None else grad_x.to(x.dtype)
-        grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
-        return None, grad_x, grad_weight, grad_r, grad_s, grad_bias
+def fold_gradients(
+    layer: Any, grad: Tensor, needs: tuple[bool, ...],
+    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """Those of ``conv(x, W ∘ r sᵀ) + b``, which form the members' kernels again."""
+    needs_x = needs[0]
+    # The products run in the precision of the forward pass, which autocast may have lowered.
+    kernels, images = layer.modulated_weights(weight, r, s).to(grad.dtype), x.to(grad.dtype)
+    if x.ndim == 4:  # all members read the same channels
+        rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
+        grad_x, product = convolution_gradients(layer, rows, images, kernels.flatten(0, 1), needs_x)
+        product = product.view(kernels.shape)
+    else:
+        members = [
+            convolution_gradients(layer, *of_member, needs_x)
+            for of_member in zip(grad, images, kernels, strict=True)
+        ]
+        grads_x, products = zip(*members, strict=True)
+        grad_x, product = torch.stack(grads_x) if needs_x else None, torch.stack(products)
+    r_row, s_row = layer.over_pixels(r[:, None]), layer.over_pixels(s[:, :, None])
+    scaled = product * r_row
+    grad_weight = (scaled * s_row).sum(0)
+    grad_s = (scaled * weight).sum((2, 3, 4))
+    grad_r = (product * s_row * weight).sum((1, 3, 4))
+    grad_x = None if grad_x is None else grad_x.to(x.dtype)
+    grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
+    return grad_x, grad_weight, grad_r, grad_s, grad_bias
 
 
 def sum_to_channels(product: Float[Tensor, "M B C H W"], like: Float[Tensor, "M #B C"]) -> Tensor:

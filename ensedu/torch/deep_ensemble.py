@@ -49,9 +49,7 @@ class DeepEnsembleLinear(LinearLayer, DeepEnsembleArrays):
     ----------
     in_features, out_features, ensemble_size
         m, n and M, positive integers.
-    bias
-        Whether there is a bias.
-    device, dtype
+    bias, device, dtype
         As for ``nn.Linear``.
 
     Raises

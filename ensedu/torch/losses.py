@@ -213,8 +213,8 @@ def elbo(
 def as_columns(y: Tensor, outputs: Any) -> Tensor:
     """Return targets (B,) as (B, 1) beside outputs (M, B, 1): a loss of others would broadcast."""
     both = isinstance(outputs, Tensor) and isinstance(y, Tensor)
-    one = both and outputs.ndim > 1 and outputs.shape[-1] == 1
-    return y[:, None] if one and y.ndim == 1 and y.is_floating_point() else y
+    has_column = both and outputs.ndim > 1 and outputs.shape[-1] == 1
+    return y[:, None] if has_column and y.ndim == 1 and y.is_floating_point() else y
 
 
 def as_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:

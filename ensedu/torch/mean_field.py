@@ -87,8 +87,8 @@ class MeanFieldArrays(Distributions):
 
     def _product(self, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         """Apply one sampled weight, or one for each leading index of x."""
-        one = weight.ndim == len(self.weight_shape)
-        return (self.apply_weight if one else self.apply_weights)(x, weight, bias)
+        single = weight.ndim == len(self.weight_shape)
+        return (self.apply_weight if single else self.apply_weights)(x, weight, bias)
 
     def _local(self, x: Tensor, noise: dict[str, Tensor]) -> Tensor:
         """Draw outputs of mean x W_mean and variance x² W_std² (Kingma et al. 2015, sec. 2.3)."""
@@ -127,8 +127,8 @@ class MeanFieldArrays(Distributions):
     ) -> Float[Tensor, "S n m *kernel"]:
         """`weight_matrices` with the axes of a plain layer's weight."""
         noise = self.noise() if noise is None else noise
-        given = shape_in(noise, "weight")
-        weight, _ = self._draw(noise, given[: -len(self.weight_shape)])
+        shape = shape_in(noise, "weight")
+        weight, _ = self._draw(noise, shape[: -len(self.weight_shape)])
         return weight if weight.ndim > len(self.weight_shape) else weight[None]
 
     def kl(self, noise: dict[str, Tensor] | None = None) -> Float[Tensor, ""]:
@@ -197,9 +197,7 @@ class MeanFieldLinear(LinearLayer, MeanFieldArrays):
         vary less. ``"flipout"`` turns one weight's deviation from its mean by random signs for each
         example (Wen et al. 2018): the weight's distribution for each example, other examples
         uncorrelated.
-    bias
-        Whether there is a bias.
-    device, dtype
+    bias, device, dtype
         As for ``nn.Linear``, where the means start too.
 
     Raises

@@ -135,12 +135,12 @@ class Sequential(nn.Sequential):
         """Return the shape of each layer's input, and keep them, since finding them is slow."""
         known = (shape, dtype, [id(part) for part in self.modules()], repr(self))
         if getattr(self, "_known", None) != known:
-            found = []
+            shapes = []
             for layer in self.children():
-                found.append(shape)
+                shapes.append(shape)
                 shape = _output_shape(layer, shape, dtype)
-            self._known, self._found = known, found
-        return self._found
+            self._known, self._known_shapes = known, shapes
+        return self._known_shapes
 
     def forward(self, x: Tensor, noise: dict[str, Tensor] | None = None) -> Tensor:
         check_dense("Sequential: input x", x)
@@ -234,9 +234,9 @@ def mlp(
 
     def weights(m: int, n: int, key: str) -> list[nn.Module]:
         members = (M,) if METHODS[key].members else ()
-        given = {} if row.drops_units or key != method else options
+        own = {} if row.drops_units or key != method else options
         make = layer_class(key, "Linear")
-        layer = make(m, n, *members, bias=bias, device=device, dtype=dtype, **given)
+        layer = make(m, n, *members, bias=bias, device=device, dtype=dtype, **own)
         if not ntk:
             return [layer]
         for name, parameter in layer.named_parameters():

@@ -145,8 +145,8 @@ class Rank1Linear(LinearLayer, Rank1Arrays):
 
     Parameters
     ----------
-    in_features, out_features, ensemble_size
-        m, n and M, positive integers.
+    in_features, out_features, ensemble_size, bias, device, dtype
+        As for `BatchEnsembleLinear`, which also says what is raised.
     prior
         Of each entry of r and s, of `ensedu.priors`.
     init, init_std
@@ -157,15 +157,6 @@ class Rank1Linear(LinearLayer, Rank1Arrays):
         of Gaussian dropout at rate 0.001.
     per_example
         Draw r and s for each example, as edward2 does, instead of once per member and batch.
-    bias
-        Whether there is a bias.
-    device, dtype
-        As for ``nn.Linear``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

@@ -68,14 +68,14 @@ def branches(tree: Any) -> list[tuple[Any, str, Any]] | None:
 
 def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
     """List all tensors of a tree with their names."""
-    found: list[tuple[str, Tensor]] = []
+    pairs: list[tuple[str, Tensor]] = []
 
     def keep(name: str, x: Tensor) -> Tensor:
-        found.append((name, x))
+        pairs.append((name, x))
         return x
 
     map_tensors(keep, tree, name)
-    return found
+    return pairs
 
 
 def stack_nested(trees: Sequence[Any], name: str) -> Any:
@@ -191,10 +191,10 @@ def number_of_examples(name: str, x: Any) -> int:
 
 def check_own_batches(members: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Check that the tensors among inputs are (members, B, …), a batch for each member."""
-    found = named_tensors((args, kwargs), "input")
-    for key, x in found:
+    tensors = named_tensors((args, kwargs), "input")
+    for key, x in tensors:
         check_dense(key, x)
-    shapes = {key: tuple(x.shape) for key, x in found}
+    shapes = {key: tuple(x.shape) for key, x in tensors}
     first = next((shape[:2] for shape in shapes.values()), ())
     if len(first) < 2 or first[0] != members or any(s[:2] != first for s in shapes.values()):
         raise ValueError(

@@ -61,7 +61,7 @@ def kl(
 
     Raises ``TypeError`` where the noise is needed and not given.
     """
-    if isinstance(prior, Normal):
+    if prior.closed:
         return normal_kl(mean, rho, prior)
     if noise is None:
         raise TypeError(f"noise must be a tensor for a {type(prior).__name__} prior, got None")
@@ -82,18 +82,18 @@ class Distributions(WeightLayer):
             for k in self.drawn
             if (mean := getattr(self, f"{k}_mean")) is not None
         }
-        if noise is None and isinstance(self.prior, Normal):
+        if noise is None and self.prior.closed:
             return {k: normal_kl(*pair, self.prior) for k, pair in pairs.items()}
         pairs = {k: tuple(map(self._noise_axes, pair)) for k, pair in pairs.items()}
         shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}
         if noise is not None:
             first = next(iter(shapes))
-            given = shape_in(noise, first)
-            samples = given[: -len(shapes[first])]
+            shape = shape_in(noise, first)
+            samples = shape[: -len(shapes[first])]
             self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
-        elif not self.prior.closed:
+        else:
             noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}
-        return {k: kl(*pair, self.prior, noise and noise[k]) for k, pair in pairs.items()}
+        return {k: kl(*pair, self.prior, noise[k]) for k, pair in pairs.items()}
 
     def _noise_axes(self, parameter: Tensor) -> Tensor:
         """The axes in which noise is drawn and given."""

@@ -12,13 +12,6 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
-__all__ = [
-    "Reliability",
-    "TemperatureScaling",
-    "ece",
-    "reliability",
-]
-
 #: More bins than this tell nothing more, and would fill the memory.
 MOST_BINS = 10_000
 

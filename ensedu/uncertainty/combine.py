@@ -10,24 +10,6 @@ from numpy import ndarray as Array
 
 from ensedu.uncertainty import score_checks
 
-__all__ = [
-    "AmbiguityParts",
-    "CovarianceParts",
-    "EntropyParts",
-    "VarianceParts",
-    "ambiguity",
-    "averaged",
-    "chance_disagreement",
-    "covariance_parts",
-    "disagreement",
-    "entropy_parts",
-    "error_correlation",
-    "gaussian_heads",
-    "mixture",
-    "softmax",
-    "variance_parts",
-]
-
 
 def gaussian_heads(
     outputs: Float[Any, "*M B heads"],

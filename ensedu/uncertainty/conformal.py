@@ -18,8 +18,6 @@ from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.intervals import of_likelier
 
-__all__ = ["Conformal", "ConformalIntervals", "ConformalSets", "conformal_quantile"]
-
 #: So many numbers, of n rows times new ones, stand in memory at a time.
 CELLS = 2**22
 

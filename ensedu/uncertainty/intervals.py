@@ -11,8 +11,6 @@ from numpy import ndarray as Array
 from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
-__all__ = ["interval", "interval_score", "of_likelier", "quantile", "smallest_set"]
-
 #: A quantile is known when what is left to search is so short, in its own size or in the least σ.
 PRECISION = 2.0**-50
 

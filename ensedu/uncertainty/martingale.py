@@ -11,8 +11,6 @@ from numpy.random import Generator
 from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
 
-__all__ = ["ALARM", "Exchangeability"]
-
 #: From which wealth on rows are said to differ: at most one in so many watches ever gets there.
 ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row: a player for each of these.
@@ -95,8 +93,8 @@ class Exchangeability:
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
             factors = [bet(p) for bet in BETS]
             stakes = [_moved(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
-            given = max(1.0, sum(map(sum, stakes)) / MOST)
-            stakes = [[money / given for money in own] for own in stakes]
+            shrink = max(1.0, sum(map(sum, stakes)) / MOST)
+            stakes = [[money / shrink for money in own] for own in stakes]
             path.append(sum(map(sum, stakes)))
             held += p > 1 - LEVEL
         return replace(

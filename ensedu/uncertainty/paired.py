@@ -13,8 +13,6 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 
-__all__ = ["Interval", "holm", "paired", "resampled"]
-
 
 @dataclass(frozen=True)
 class Interval:

@@ -14,28 +14,6 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import Shape, check_array, check_finite
 
-__all__ = [
-    "array",
-    "as_fitted",
-    "averaged",
-    "classified",
-    "ends",
-    "exact",
-    "floats",
-    "forecast",
-    "gaussians",
-    "integers",
-    "labels",
-    "level",
-    "members",
-    "nll",
-    "predictions",
-    "probabilities",
-    "several",
-    "stds",
-    "targets",
-]
-
 #: Scores divide by variances.
 LEAST_VARIANCE = 1e-100
 #: Probabilities in float32 sum to 1 only to about 1e-6, and an average of them no better.
@@ -154,11 +132,11 @@ def stds(value: Any, shape: Shape) -> Array:
     return result
 
 
-def as_fitted(name: str, value: Any, given: bool) -> None:
+def as_fitted(name: str, value: Any, was_fitted: bool) -> None:
     """Check that what is optional is given if, and only if, it was to ``fit``."""
-    if given and value is None:
+    if was_fitted and value is None:
         raise ValueError(f"{name} must be given, as it was to fit, got None")
-    if not given and value is not None:
+    if not was_fitted and value is not None:
         raise ValueError(
             f"{name} must be left out, as it was from fit, got {checks.given_array(value)}"
         )

@@ -11,21 +11,6 @@ from ensedu.common.checks import optional
 from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.combine import mixture
 
-__all__ = [
-    "accuracy",
-    "auroc",
-    "average_nll",
-    "brier",
-    "categorical_nll",
-    "coverage",
-    "crps",
-    "gaussian_nll",
-    "mixture_cdf",
-    "mixture_nll",
-    "moment_matched_nll",
-    "rmse",
-]
-
 
 def gaussian_nll(
     mean: Float[Any, "*M B k"], variance: Float[Any, "*M B k"], targets: Float[Any, "B *k"]

@@ -23,7 +23,7 @@ __all__ = ["XRay", "xray"]
 
 
 class _Callable(types.ModuleType):
-    """A module that is called: importing it by whichever way gives the same."""
+    """A module that is called: ``from ensedu import xray`` gives it, not its function."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> XRay:
         return xray(*args, **kwargs)

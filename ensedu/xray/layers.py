@@ -115,7 +115,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.whole.members import without_values
+    from ensedu.torch.whole.copies import without_values
     from ensedu.torch.whole.roles import names_of
 
     shell = without_values(model)

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu import counting
+from ensedu.common.book import BOOK
 from ensedu.counting import Count
-from ensedu.counting.text_table import BOOK
 from tests.book.page.test_parts import parsed, totals
 from workshop.page import explore
 from workshop.page.method_table import method_table

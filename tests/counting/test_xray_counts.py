@@ -10,7 +10,7 @@ from torch import nn
 from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
-from ensedu.torch.whole.members import without_values
+from ensedu.torch.whole.copies import without_values
 from ensedu.xray.layers import converted
 
 NUMBERS = (*ROLES, "frozen")

@@ -1,5 +1,7 @@
 """Forms of a modulated product, arguments for them, and what each must be."""
 
+from functools import partial
+
 import torch
 
 from ensedu.torch import products
@@ -8,9 +10,9 @@ from tests.backends import B, M, m, n
 K = 2
 FORMS = {
     "scale": products.scale,
-    "scale again": products.MemorySavingScale.apply,
+    "scale again": partial(products.MemorySaving.apply, products.scale, products.scale_gradients),
     "fold": products.fold,
-    "fold again": products.MemorySavingFold.apply,
+    "fold again": partial(products.MemorySaving.apply, products.fold, products.fold_gradients),
     "each by hand": lambda x, weight, r, s, bias: products.StackedProduct.apply(
         x.expand(len(r), *x.shape[-2:]), products.modulated_weights(weight, r, s), bias
     ),

@@ -24,20 +24,15 @@ from ensedu.colors import MUTED as MUTED
 from ensedu.colors import PAGE as PAGE
 from ensedu.colors import PALETTE as PALETTE
 from ensedu.colors import SHARED as SHARED
+from ensedu.colors import STYLES
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from workshop.plot.fonts import LETTERS
 from workshop.plot.text_layout import number_in_words
 
 LABELS = {key: method.label for key, method in METHODS.items()}
-MARKERS = dict(zip(METHODS, ("o", "s", "^", "D", "v", "X", "P"), strict=True))
-LINES: dict[str, Any] = dict(
-    zip(
-        METHODS,
-        ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 4))),
-        strict=True,
-    )
-)
+MARKERS = {key: style.marker for key, style in STYLES.items()}
+LINES: dict[str, Any] = {key: style.line for key, style in STYLES.items()}
 
 # Blue below 0, red above, without the ends in which the two look alike; 0 is nearly the page.
 HEAT = ListedColormap(mpl.colormaps["RdBu_r"](np.linspace(0.08, 0.92, 257)), name="heat")

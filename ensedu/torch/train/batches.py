@@ -11,25 +11,10 @@ from ensedu.common import checks
 from ensedu.common.training import (
     check_same_rows,
     checked_batch_size,
-    members_to_split,
     number_of_steps,
 )
-from ensedu.torch.base import MemberLayer, not_dense
-from ensedu.torch.network import Tile
+from ensedu.torch.base import not_dense
 from ensedu.torch.trees import Inputs, map_examples, named_tensors, number_of_examples
-
-__all__ = [
-    "Batches",
-    "check_examples",
-    "check_net",
-    "first_not_finite",
-    "has_members",
-    "hash_of",
-    "inputs_of",
-    "is_stream",
-    "number_of_members",
-    "rows_of",
-]
 
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
 PIECE = 2**18
@@ -119,11 +104,11 @@ class Batches:
 
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
-        for x, y in self._given() if self._y is None else self._dealt_out():
-            kept = len(y) if self._members is None else len(y) // self._members * self._members
-            if kept:
+        for x, y in self._streamed() if self._y is None else self._dealt_out():
+            examples = len(y) if self._members is None else len(y) // self._members * self._members
+            if examples:
                 empty = False
-                yield self._for_members(x, y, kept)
+                yield self._for_members(x, y, examples)
         if empty:
             raise ValueError(
                 f"x{self._name} must give minibatches in each epoch, got none; accepted is an "
@@ -138,7 +123,7 @@ class Batches:
             rows = rows if order is None else order[rows]
             yield rows_of(self._x, rows, number), self._y[rows]
 
-    def _given(self) -> Iterator[tuple[Inputs, Tensor]]:
+    def _streamed(self) -> Iterator[tuple[Inputs, Tensor]]:
         for number, batch in enumerate(self._x, start=1):
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(
@@ -151,13 +136,13 @@ class Batches:
             check_examples(self._net, f"inputs {place}", x, f"targets {place}", y)
             yield x, y
 
-    def _for_members(self, x: Inputs, y: Tensor, kept: int) -> tuple[Inputs, Tensor]:
+    def _for_members(self, x: Inputs, y: Tensor, examples: int) -> tuple[Inputs, Tensor]:
         if self._members is None:
             return map_examples(Tensor.detach, x, len(y)), y.detach()
         shape = (self._members, -1)
 
         def dealt(rows: Tensor) -> Tensor:
-            return rows.detach()[:kept].unflatten(0, shape)
+            return rows.detach()[:examples].unflatten(0, shape)
 
         # A loss tells targets (M, B) from (B, k) by the axis k.
         columns = y[:, None] if y.ndim == 1 and y.is_floating_point() else y
@@ -187,24 +172,6 @@ def check_net(net: nn.Module) -> torch.device:
             f"{', '.join(sorted(map(str, devices))) or 'none'}"
         )
     return devices.pop()
-
-
-def has_members(net: nn.Module) -> bool:
-    """Return whether a net has members, each of which may have examples of its own."""
-    return any(
-        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
-        for part in net.modules()
-    )
-
-
-def number_of_members(net: Any, otherwise: str) -> int:
-    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
-    parts = list(net.modules())  # a converted model knows it as a whole
-    those = [
-        part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
-    ]
-    sizes = {part.ensemble_size for part in those} - {None}
-    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
 
 
 def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> int:

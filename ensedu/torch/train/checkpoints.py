@@ -38,10 +38,8 @@ import safetensors.torch
 import torch
 from torch import Generator, Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
-from ensedu.common.training import EpochRow, History, SaveTo
 from ensedu.torch.train.batches import first_not_finite
 
 __all__ = [
@@ -191,7 +189,7 @@ def _path(name: str, value: Any) -> Path:
 def _plain(name: str, value: Any) -> Any:
     """Return a value as JSON gives it back, with Python's numbers for those of Torch and NumPy."""
     try:
-        return json.loads(json.dumps(value, default=lambda one: one.item()))
+        return json.loads(json.dumps(value, default=lambda number: number.item()))
     except (TypeError, ValueError, AttributeError, RuntimeError, RecursionError) as error:
         raise TypeError(f"{name} must hold what JSON can hold: {error}") from None
 
@@ -205,7 +203,7 @@ def _state(
     if not isinstance(optimizer, (Optimizer, type(None))):
         raise TypeError(f"optimizer must be an Optimizer or None, got {checks.given(optimizer)}")
     own = generators if isinstance(generators, Mapping) else {"": generators} if generators else {}
-    if not all(isinstance(one, Generator) for one in own.values()):
+    if not all(isinstance(generator, Generator) for generator in own.values()):
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
     about: dict[str, Any] = {"optimizer": type(optimizer).__qualname__} if optimizer else {}
     values: dict[str, Any] = {f"model:{name}": value for name, value in net.state_dict().items()}
@@ -217,12 +215,12 @@ def _state(
                 raise ValueError(f"optimizer must have parameters of net alone, not in group {i}")
             about[f"group:{names[parameter]}"] = i
             state = optimizer.state.get(parameter, {}) if optimizer else {}
-            values |= {f"optimizer.{key}:{names[parameter]}": one for key, one in state.items()}
-    for name, one in values.items():
-        if not isinstance(one, Tensor) or one.is_meta or one.layout != torch.strided:
-            words = f"got {checks.given_array(one)} for {name}"
+            values |= {f"optimizer.{key}:{names[parameter]}": value for key, value in state.items()}
+    for name, value in values.items():
+        if not isinstance(value, Tensor) or value.is_meta or value.layout != torch.strided:
+            words = f"got {checks.given_array(value)} for {name}"
             raise TypeError(f"net and optimizer must keep dense tensors with values, {words}")
-    values |= {f"generator:{name}": one.get_state() for name, one in own.items()}
+    values |= {f"generator:{name}": generator.get_state() for name, generator in own.items()}
     return about, settings, values
 
 
@@ -246,7 +244,7 @@ def _restore(
     (told, about, settings, values), (own, _, had) = content, _state(net, optimizer, generators)
     # Not what the tensors of an optimizer are, which may not have made them yet.
     ours, theirs = (
-        {name: f"{tuple(one.shape)} {one.dtype}" for name, one in tensors.items()
+        {name: f"{tuple(tensor.shape)} {tensor.dtype}" for name, tensor in tensors.items()
          if not name.startswith("optimizer.")} | facts
         for facts, tensors in ((own, had), (about, values))
     )  # fmt: skip
@@ -264,20 +262,20 @@ def _restore(
         states: dict[str, dict[str, Tensor]] = {
             name.removeprefix("group:"): {} for name in own if name != "optimizer"
         }
-        for name, one in values.items():
+        for name, value in values.items():
             if name.startswith("optimizer."):
                 key, _, parameter = name.removeprefix("optimizer.").partition(":")
-                states[parameter][key] = one
+                states[parameter][key] = value
         packed = optimizer.state_dict()
         packed["state"] = {i: state for i, state in enumerate(states.values()) if state}
         for group, saved in zip(packed["param_groups"], settings, strict=True):
-            group |= {key: _like(group.get(key), one) for key, one in saved.items()}
+            group |= {key: _like(group.get(key), setting) for key, setting in saved.items()}
         try:
             optimizer.load_state_dict(packed)
             # Torch has put them on their devices, but cast all but "step" to the parameter's dtype.
             for name, state in states.items():
                 now = optimizer.state[net.get_parameter(name)] if state else {}
-                now |= {key: one.to(now[key].device) for key, one in state.items()}
+                now |= {key: tensor.to(now[key].device) for key, tensor in state.items()}
         except Exception:  # each class of optimizers has its own
             optimizer.state, optimizer.param_groups = before
             raise
@@ -300,8 +298,8 @@ def _step(file: Path) -> int:
 
 def _files(folder: Path) -> list[Path]:
     """Return all files of checkpoints, damaged or not, the one with most steps last."""
-    found = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
-    return sorted((file for file in found if file.is_file()), key=_step)
+    files = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
+    return sorted((file for file in files if file.is_file()), key=_step)
 
 
 def _is_ours(file: Path) -> bool:
@@ -395,83 +393,3 @@ def _write(path: Path, data: bytes) -> None:
         if error.errno is None or error.filename is not None:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None  # as of a full disk
-
-
-class Keeper:
-    """Keeps the state of a training in a folder, if there is one, and its best weights."""
-
-    def __init__(
-        self, net: nn.Module, optimizer: torch.optim.Optimizer, scheduler: LRScheduler | None,
-        generators: dict[str, torch.Generator], settings: dict[str, Any], saving: SaveTo | None,
-    ) -> None:  # fmt: skip
-        self._net, self._optimizer, self._scheduler = net, optimizer, scheduler
-        self._generators, self._settings = generators, settings
-        self._folder = None if saving is None else Path(saving.folder)
-        self._every = 1 if saving is None else saving.every
-        #: Without a folder, the weights of the best epoch.
-        self._best: dict[str, Tensor] = {}
-
-    def resume(self) -> list[EpochRow]:
-        """Go on from the newest checkpoint, if there is one, and return its rows."""
-        if self._folder is None:
-            return []
-        try:  # and not after an epoch
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"checkpoint must be a folder that can be made: {error}") from None
-        found = newest(self._folder, missing_ok=True)
-        if found.step:
-            self._check_settings(found)
-        with suppress(OSError):  # a damaged one is an error where its weights are wanted
-            best = newest(self._folder / "best", missing_ok=True)
-            if best.step:
-                self._check_settings(best)
-        if found.step:
-            if self._scheduler is not None:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # that no optimizer has stepped
-                    for _ in range(found.step):
-                        self._scheduler.step()
-            load(found.path, self._net, self._optimizer, generators=self._generators)
-        # Those of a training that was killed before its next checkpoint come again.
-        remove_after(self._folder / "best", found.step)
-        return found.extra.get("rows", [])
-
-    def keep(self, history: History) -> None:
-        """Keep the state after an epoch."""
-        rows, step = history.rows, history.step
-        best = history.best == len(rows) - 1
-        if self._folder is None:
-            if best and history.patience is not None:
-                self._best = {key: x.detach().clone() for key, x in self._net.state_dict().items()}
-            return
-        extra = {"settings": self._settings}
-        if best:
-            # Killed before the next checkpoint, it goes on from the one before, whose best epoch is
-            # kept for that, and comes to this epoch again.
-            keep = self._every + 1
-            save(self._folder / "best", self._net, None, step, extra=extra, keep=keep)
-        if history.over or len(rows) % self._every == 0:
-            save(
-                self._folder, self._net, self._optimizer, step,
-                generators=self._generators, extra=extra | {"rows": rows},
-            )  # fmt: skip
-
-    def restore(self, history: History) -> None:
-        """Give the net the weights of its best epoch, if there is one."""
-        if history.best is None:
-            return
-        if self._folder is None:
-            self._net.load_state_dict(self._best)
-        else:
-            step = int(history.rows[history.best]["step"])
-            load(self._folder / "best" / f"step-{step:08}.safetensors", self._net)
-
-    def _check_settings(self, found: Checkpoint) -> None:
-        theirs = found.extra.get("settings", {})
-        for name, value in self._settings.items():
-            if theirs.get(name, "nothing") != value:
-                raise ValueError(
-                    f"checkpoint must be of a training with {name} = {value}, got {found.path} "
-                    f"with {theirs.get(name, 'nothing')}; accepted is another folder"
-                )

@@ -1,9 +1,7 @@
 """A training loop: who needs more writes one, or uses Lightning."""
 
-import inspect
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
 from ensedu.common.training import (
@@ -25,233 +23,18 @@ from ensedu.common.training import (
     as_validation,
     function_name,
 )
-from ensedu.methods import METHODS
-from ensedu.torch.base import NORMALIZATIONS, WeightLayer, gpus_of, seeded
-from ensedu.torch.losses import as_columns, elbo
+from ensedu.torch.base import seeded
+from ensedu.torch.losses import elbo
+from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
-from ensedu.torch.train.batches import (
-    Batches,
-    check_net,
-    has_members,
-    hash_of,
-    number_of_members,
-)
-from ensedu.torch.train.checkpoints import Keeper, settings_of
-from ensedu.torch.train.predicting import (
-    batches_of_members,
-    draws_noise,
-    in_mode,
-    predict_minibatches,
-    predicting,
-)
-from ensedu.torch.trees import Inputs, call, to_device
-from ensedu.torch.whole.members import MemberCopies
-
-__all__ = [
-    "Adversary",
-    "Validator",
-    "fit",
-    "of_members",
-    "parameter_groups",
-]
-
-
-def of_members(net: nn.Module) -> list[nn.Parameter]:
-    """Return the parameters of which each member has its own; none where there are no members."""
-    found: dict[int, nn.Parameter] = {}
-    for part in net.modules():
-        if isinstance(part, WeightLayer):
-            arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
-            own = [getattr(part, name) for name in arrays]
-        elif isinstance(part, MemberCopies):
-            own = [
-                p for name, p in part.named_parameters()
-                if part.role_inside(name, "shared") == "per_member"
-            ]  # fmt: skip
-        else:
-            continue
-        found |= {id(p): p for p in own if p is not None}
-    return [*found.values()]
-
-
-def parameter_groups(
-    net: nn.Module, *, weight_decay: float, fast_lr: float | None = None
-) -> list[dict[str, Any]]:
-    """Return groups for an optimizer: weights, which decay, and all else, which does not.
-
-    Weights are matrices and kernels: shared ones, a member's own, and those of plain modules. Fast
-    weights r and s do not decay: they multiply, and at 0 nothing is left. Nor does what has a
-    distribution, which its KL pulls to the prior, nor biases and normalization. Frozen parameters
-    are left out.
-
-    Parameters
-    ----------
-    net
-        Any module: a layer, `mlp`, what `ensemble` returns, or a plain model.
-    weight_decay
-        Of the first group, 0 or more.
-    fast_lr
-        Learning rate of the fast weights r and s, means and ρ alike, above 0; they are then a third
-        group. By default they learn as all else does.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a `net` that is no module, and for another `weight_decay` or `fast_lr`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ensedu.torch import mlp
-    >>> net = mlp([5, 7, 2], "batch_ensemble", 3)
-    >>> groups = parameter_groups(net, weight_decay=1e-4)
-    >>> [sum(p.numel() for p in group["params"]) for group in groups]
-    [49, 90]
-    >>> optimizer = torch.optim.AdamW(groups, lr=1e-3)
-    """
-    if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {type(net).__name__}")
-    decay = checks.not_negative("weight_decay", weight_decay)
-    if fast_lr is not None:
-        fast_lr = checks.real("fast_lr", fast_lr, low=0.0)
-    kinds: dict[int, str] = {}
-    for layer in net.modules():
-        if isinstance(layer, WeightLayer):
-            for array in METHODS[layer.method].arrays:
-                fast = array.shape in ("M m", "M n") and array.role != "biases"
-                kind = "weights" if array.name == "weight" else "fast" if fast else "rest"
-                kinds[id(getattr(layer, array.name))] = kind
-        elif isinstance(layer, NORMALIZATIONS):
-            kinds |= {id(parameter): "rest" for parameter in layer.parameters(recurse=False)}
-    groups: dict[str, list[Any]] = {"weights": [], "fast": [], "rest": []}
-    for parameter in net.parameters():
-        if parameter.requires_grad:
-            kind = kinds.get(id(parameter), "weights" if parameter.ndim > 1 else "rest")
-            groups["rest" if kind == "fast" and fast_lr is None else kind].append(parameter)
-    found: list[dict[str, Any]] = [
-        {"params": groups["weights"], "weight_decay": decay},
-        {"params": groups["rest"], "weight_decay": 0.0},
-    ]
-    if fast_lr is not None:
-        found.append({"params": groups["fast"], "weight_decay": 0.0, "lr": fast_lr})
-    return found
-
-
-class Adversary:
-    """Puts behind the examples of a minibatch the same, moved to where the NLL rises.
-
-    ``x' = x + reach · sign(∂ℓ / ∂x)``, the fast gradient sign, at a draw of its own where the net
-    draws (Lakshminarayanan et al. 2017, sec. 2.3). The reach is so large a `part` of the range that
-    each input has in x; 0 for none. Each member moves its own: where there are `members`, examples
-    come back with an axis M in front, which a minibatch that is `split` among them has already.
-    """
-
-    def __init__(
-        self, net: nn.Module, nll: Callable[[Any, Tensor], Tensor], x: Any, part: Any,
-        split: int | None,
-    ) -> None:  # fmt: skip
-        self.part = checks.not_negative("adversarial", part)
-        self.members: int | None = None
-        if not self.part:
-            return
-        if not isinstance(x, Tensor):
-            raise TypeError(
-                "adversarial must be 0 but for x in one tensor, in which each input has a range, "
-                f"got {part} for a {type(x).__name__}"
-            )
-        if not x.is_floating_point():
-            raise TypeError(
-                "x must hold floats with adversarial above 0, got "
-                f"{checks.given_array(x)} of {x.dtype}"
-            )
-        self.members = split or (
-            number_of_members(net, "adversarial must be 0") if has_members(net) else None
-        )
-        self._net, self._nll, self._split = net, nll, split is not None
-        self._reach = self.part * (x.amax(0) - x.amin(0))
-
-    def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        own = x if self.members is None or self._split else x.expand(self.members, *x.shape)
-        own = own.detach().clone().requires_grad_()
-        loss = elbo(self._net, own, y, self._nll, num_examples=1, beta=0.0).nll
-        (slope,) = torch.autograd.grad(loss, own)
-        moved = own.detach() + self._reach.to(own.device) * slope.sign()
-        both = torch.cat([own.detach(), moved], int(self.members is not None))
-        return both, torch.cat([y, y], int(self._split))
-
-
-class Validator:
-    """Computes the score of a `Validation`; raises for what does not fit before any training."""
-
-    def __init__(
-        self, net: nn.Module, nll: Callable[..., Tensor], held: Validation, batch_size: int | None
-    ) -> None:
-        size = None if held.y is None else batch_size
-        self.batches = Batches(" of validation", net, held.x, held.y, batch_size=size)
-        self._net, self._nll, self._held = net, nll, held
-        if held.samples > 1 and not draws_noise(net):
-            raise ValueError(f"samples must be 1 for a net that draws nothing, got {held.samples}")
-        if held.score == "mixture" and not _takes_reduction(nll):
-            raise ValueError(
-                "score must be 'mean' or a function for an nll that has no reduction, got "
-                f"'mixture' and {checks.given(nll)}"
-            )
-
-    def score(self) -> float:
-        """Return the score; what is drawn for it leaves Torch's generators as they were."""
-        with torch.random.fork_rng(gpus_of(self._net)):
-            return self._mean() if self._held.score == "mean" else self._of_all()
-
-    def _mean(self) -> float:
-        """What `nll` gives in eval mode, the mean over all examples."""
-        nll = checks.function("nll", self._nll, "nll(net(x), y)")
-        device, total, examples = next(self._net.parameters()).device, 0.0, 0
-        with predicting(self._net):
-            for x, y in self.batches:
-                outputs = call(self._net, to_device(x, device))
-                total += float(nll(outputs, as_columns(y.to(device), outputs))) * len(y)
-                examples += len(y)
-        return total / examples
-
-    def _of_all(self) -> float:
-        targets: list[Tensor] = []
-
-        def inputs() -> Iterator[Inputs]:
-            for x, y in self.batches:
-                targets.append(y)
-                yield x
-
-        outputs = predict_minibatches(self._net, inputs(), samples=self._held.samples)
-        y = torch.cat(targets).to(next(self._net.parameters()).device)
-        if callable(self._held.score):
-            found = checks.function("score", self._held.score, "score(predictions, y)")(outputs, y)
-        else:
-            words = "nll(predictions, y, reduction='mixture')"
-            nll = checks.function("nll", self._nll, words)
-            found = nll(outputs, as_columns(y, outputs), reduction="mixture")
-        return _one_number(found)
-
-
-def _takes_reduction(nll: Callable[..., Tensor]) -> bool:
-    """Whether a loss may be called with a reduction, as far as it says."""
-    try:
-        parameters = inspect.signature(nll).parameters.values()
-    except (TypeError, ValueError):  # no function, or one that does not say
-        return True
-    return any(p.name == "reduction" or p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def _one_number(value: Any) -> float:
-    with suppress(TypeError, ValueError):
-        if getattr(value, "ndim", 0) == 0 and not isinstance(value, str):
-            return float(value)
-    raise TypeError(
-        f"score must return one number, less being better, got {checks.given_array(value)}"
-    )
-
-
-#: The learning rate where none is given.
-LR = 1e-3
+from ensedu.torch.train.adversary import Adversary
+from ensedu.torch.train.batches import Batches, check_net, hash_of
+from ensedu.torch.train.checkpoints import settings_of
+from ensedu.torch.train.keeping import Keeper
+from ensedu.torch.train.modes import batches_of_members, in_mode
+from ensedu.torch.train.optimizing import LR, made_optimizer, made_schedule, member_factor
+from ensedu.torch.train.validating import Validator
+from ensedu.torch.trees import Inputs, to_device
 
 
 def fit(
@@ -403,10 +186,10 @@ def fit(
         seeded(seed, net) as generators, in_mode(net, training=True),
         batches_of_members(net, bool(members or adversary.members)),
     ):  # fmt: skip
-        optim = _optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
-        schedule = _schedule(optim, scheduler)
-        factor = _member_factor(net, optim, member_gradient_factor)
-        member_parameters = of_members(net) if factor != 1 else []
+        optim = made_optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
+        schedule = made_schedule(optim, scheduler)
+        factor = member_factor(net, optim, member_gradient_factor)
+        member_parameters = parameters_of_members(net) if factor != 1 else []
         settings = {} if saving is None else {
             "num_examples": N, "batch_size": data.batch_size, "split": members, "lr": float(lr),
             "fast_lr_factor": float(fast_lr_factor), "weight_decay": float(weight_decay),
@@ -453,67 +236,21 @@ def fit(
     return history.rows
 
 
-def _examples_of_kl(net: nn.Module, data: Batches, given: int | None) -> int:
+def _examples_of_kl(net: nn.Module, data: Batches, num_examples: int | None) -> int:
     """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
-    if given is not None:
-        checks.positive_int("num_examples", given)
+    if num_examples is not None:
+        checks.positive_int("num_examples", num_examples)
         if data.tensors:
             raise ValueError(
-                f"num_examples must be None for tensors, whose number is known, got {given}"
+                f"num_examples must be None for tensors, whose number is known, got {num_examples}"
             )
-    found = given or data.num_examples
-    if found is None and layers_with_kl(net):
+    N = num_examples or data.num_examples
+    if N is None and layers_with_kl(net):
         raise ValueError(
             "num_examples must be given for a net with distributions, whose KL belongs to all "
             "examples, got None, and no dataset of x that has a length"
         )
-    return found or 1
-
-
-def _optimizer(
-    net: nn.Module, optimizer: Any, lr: Any, fast_lr_factor: float, weight_decay: float
-) -> Optimizer:
-    if isinstance(optimizer, Optimizer):
-        if lr != LR or fast_lr_factor != 1 or weight_decay:
-            raise ValueError(
-                "lr, fast_lr_factor and weight_decay must be left out beside an optimizer that has "
-                f"its own, got {lr}, {fast_lr_factor} and {weight_decay}"
-            )
-        theirs = {id(p) for group in optimizer.param_groups for p in group["params"]}
-        if not theirs <= {id(p) for p in net.parameters()}:
-            raise ValueError("optimizer must have parameters of net alone, got some of another")
-        return optimizer
-    lr = checks.real("lr", lr, low=0.0)
-    factor = checks.real("fast_lr_factor", fast_lr_factor, low=0.0)
-    groups = parameter_groups(net, weight_decay=weight_decay, fast_lr=factor * lr)
-    made = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")(groups, lr=lr)
-    if not isinstance(made, Optimizer):
-        raise TypeError(f"optimizer must return a torch.optim.Optimizer, got {checks.given(made)}")
-    return made
-
-
-def _schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
-    if scheduler is None:
-        return None
-    made = checks.function("scheduler", scheduler, "scheduler(optimizer)")(optimizer)
-    if not isinstance(made, LRScheduler) or isinstance(made, ReduceLROnPlateau):
-        raise TypeError(
-            "scheduler must return a torch.optim.lr_scheduler.LRScheduler whose step() needs no "
-            f"metric, got {checks.given(made)}"
-        )
-    return made
-
-
-def _member_factor(net: nn.Module, optimizer: Optimizer, given: Any) -> float:
-    if given is not None:
-        return checks.real("member_gradient_factor", given, low=0.0)
-    if isinstance(optimizer, torch.optim.SGD) and of_members(net):
-        warnings.warn(
-            "with SGD and the mean over M members, what belongs to one member learns at lr / M: "
-            "member_gradient_factor=M lets each learn as if alone, and 1 is as it is now",
-            stacklevel=3,
-        )
-    return 1.0
+    return N or 1
 
 
 def _precision(autocast: Any) -> Callable[[str], Any]:

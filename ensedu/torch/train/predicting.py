@@ -1,19 +1,15 @@
 """What a network gives in its mode for that: eval mode, one batch for all, without gradients."""
 
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import MemberLayer, WeightLayer
-from ensedu.torch.dropout import MCDropout
-from ensedu.torch.network import Tile
+from ensedu.torch.base import depends_on_input
+from ensedu.torch.membership import axes_before_batch, draws_noise
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
+from ensedu.torch.train.modes import predicting
 from ensedu.torch.trees import (
     Inputs,
     as_arguments,
@@ -24,16 +20,6 @@ from ensedu.torch.trees import (
     number_of_examples,
     to_device,
 )
-from ensedu.torch.whole.members import ModelEnsemble
-
-__all__ = [
-    "batches_of_members",
-    "draws_noise",
-    "in_mode",
-    "predict",
-    "predict_minibatches",
-    "predicting",
-]
 
 
 def predict(
@@ -132,17 +118,6 @@ def predict_minibatches(
     return join_nested(outputs, "the output of net", 1)
 
 
-def draws_noise(net: nn.Module) -> bool:
-    """Whether two passes of a network in eval mode differ, by layers of this package."""
-    return any(map(_module_draws, net.modules()))
-
-
-def _module_draws(module: nn.Module) -> bool:
-    if isinstance(module, ModelEnsemble):
-        return module.draws
-    return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
-
-
 def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs]:
     """Yield what a stream gives, without targets."""
     if targets is not None:
@@ -168,7 +143,7 @@ def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs
 
 def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
     """Draw the noise of all minibatches; None where nothing is, or for each example."""
-    if not draws_noise(net) or _draws_for_each_example(net):
+    if not draws_noise(net) or any(map(depends_on_input, net.modules())):
         return None
     if not hasattr(net, "noise"):
         raise ValueError(
@@ -183,13 +158,6 @@ def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
     return net.noise(None, tuple(x.shape) if isinstance(x, Tensor) else None)
 
 
-def _draws_for_each_example(net: nn.Module) -> bool:
-    return any(
-        getattr(part, "per_example", False) or getattr(part, "estimator", "weights") != "weights"
-        for part in net.modules()
-    )
-
-
 def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
     """Return the outputs of one draw, with one axis in front of the batch."""
     outputs = call(net, x) if noise is None else call(net, x, noise=noise)
@@ -201,7 +169,7 @@ def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
 
 def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
     """Flatten what stands in front of the batch."""
-    axes = [axis for axis in _axes_before_batch(net, y) if 0 <= axis < y.ndim]
+    axes = [axis for axis in axes_before_batch(net, y) if 0 <= axis < y.ndim]
     fitting = [axis for axis in axes if y.shape[axis] == examples]
     if len(fitting) != 1:
         which = (
@@ -213,96 +181,3 @@ def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
         )
     leading = fitting[0]
     return y.flatten(0, leading - 1) if leading > 1 else y if leading else y[None]
-
-
-def _axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
-    """Return how many axes may stand in front of the batch: by what a net adds, and by its end."""
-    parts = list(net.modules())
-    wholes: list[Any] = [part for part in parts if hasattr(part, "leading")]
-    tiles = [part for part in parts if isinstance(part, Tile)]
-    layers = [part for part in parts if isinstance(part, WeightLayer)]
-    if wholes:  # in one that was converted, layers have axes of their own
-        return {len(wholes[0].leading)}
-    if tiles:
-        return {1 + (tiles[0].ensemble_size is not None)}
-    added = int(any(isinstance(layer, MemberLayer) for layer in layers))
-    return {added, *(y.ndim + layer.batch_axis for layer in layers[-1:])}
-
-
-WORDS = {
-    ("training", False): "in eval mode", ("training", True): "in training mode",
-    ("own_batches", False): "with one batch for all members",
-    ("own_batches", True): "with a batch for each member",
-}  # fmt: skip
-
-
-@dataclass(eq=False)
-class _Wish:
-    """What one thread needs a flag of some modules to be, and what it was before."""
-
-    thread: int
-    flag: str
-    wanted: bool
-    before: dict[nn.Module, bool]
-
-
-_wishes: list[_Wish] = []
-_lock = threading.Lock()
-
-
-@contextmanager
-def predicting(net: nn.Module) -> Iterator[None]:
-    """Let a net predict: in eval mode, one batch for all members, without gradients."""
-    with batches_of_members(net, False), in_mode(net, training=False), torch.no_grad():
-        yield
-
-
-@contextmanager
-def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
-    """Let converted models take a batch for each member, or one for all; layers take both."""
-    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
-    with _flag(parts, "own_batches", wanted):
-        for part in parts:
-            part.own_batches = wanted
-        yield
-
-
-@contextmanager
-def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
-    """Put each module of a net in training or eval mode, and back into its own."""
-    with _flag(net.modules(), "training", training):
-        net.train(training)
-        yield
-
-
-@contextmanager
-def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]:
-    """Give modules back the flag that they had, once no other thread needs what it is now.
-
-    Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
-    """
-    own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
-
-    def others() -> list[_Wish]:
-        same = (one for one in _wishes if one.flag == flag and one.thread != own.thread)
-        return [one for one in same if one.before.keys() & own.before.keys()]
-
-    with _lock:
-        for other in others():
-            if other.wanted != wanted:
-                raise RuntimeError(
-                    f"net is used {WORDS[flag, other.wanted]} by another thread, so it cannot be "
-                    f"used {WORDS[flag, wanted]}; accepted is a copy for each thread, "
-                    "copy.deepcopy(net)"
-                )
-            own.before |= {p: had for p, had in other.before.items() if p in own.before}
-        _wishes.append(own)
-    try:
-        yield
-    finally:
-        with _lock:
-            _wishes.remove(own)
-            needed = {part for other in others() for part in other.before}
-            for part, had in own.before.items():
-                if part not in needed:
-                    setattr(part, flag, had)

@@ -14,8 +14,8 @@ from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
-from ensedu.torch.whole.members import copied
-from ensedu.torch.whole.passes import OF_PLACE
+from ensedu.torch.whole.copies import copied
+from ensedu.torch.whole.parts import OF_PLACE
 from ensedu.torch.whole.roles import Plan, Use, multiplier
 
 # What an array of a layer is given by the model, by its name.
@@ -99,7 +99,7 @@ def layer_options(method: str) -> dict[str, Any]:
     """The arguments of a method's layers, neither sizes nor taken from the model, and defaults."""
     taken = ("in_features", "out_features", "ensemble_size", "bias", "device", "dtype")
     parameters = inspect.signature(layer_class(method, "Linear")).parameters
-    return {name: one.default for name, one in parameters.items() if name not in taken}
+    return {name: parameter.default for name, parameter in parameters.items() if name not in taken}
 
 
 def with_arrays(
@@ -184,12 +184,12 @@ def weight_like(
             "per_example must be False for a model with weights other than those of nn.Linear and "
             f"nn.Conv2d, of which {key} of a {type(owner).__name__} is one, got True"
         )
-    given = layer_options(method) | options | members
+    arguments = layer_options(method) | options | members
     # These have no outputs of their own of which to draw.
-    given |= {"estimator": "weights"} if "estimator" in given else {}
+    arguments |= {"estimator": "weights"} if "estimator" in arguments else {}
     layer = WEIGHT_CLASSES[method](
         tuple(weight.shape), device=weight.device, dtype=weight.dtype,
-        bias=values["bias"] is not None, **geometry, **given,
+        bias=values["bias"] is not None, **geometry, **arguments,
     )  # fmt: skip
     _start_at(layer, values)
     return layer.train(owner.training)

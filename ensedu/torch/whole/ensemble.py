@@ -1,10 +1,6 @@
-"""Turn any model into an ensemble, and what is refused."""
+"""Turn any model into an ensemble."""
 
-import functools
-import inspect
-import types
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
@@ -14,8 +10,15 @@ from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.whole.arrays import give_buffers, layer_options, with_arrays
-from ensedu.torch.whole.members import ModelEnsemble, copied, without_values
+from ensedu.torch.whole.copies import copied, without_values
+from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.modules import DROPOUT_AXES
+from ensedu.torch.whole.refusals import (
+    refuse_captured,
+    refuse_modules,
+    refuse_parameters,
+    warn_of_unregistered,
+)
 from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
 from ensedu.torch.whole.starts import member_copies, start_near, warn_of_training_lost
 
@@ -139,21 +142,21 @@ def ensemble(
             raise TypeError(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
-    _refuse_modules(model)
+    refuse_modules(model)
     names = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
-    _refuse_parameters(model)
-    _refuse_captured(model)
-    _warn_of_unregistered(model)
+    refuse_parameters(model)
+    refuse_captured(model)
+    warn_of_unregistered(model)
     if row.apart:
         warn_of_training_lost(model, method, names, options)
         return member_copies(model, M, names, options.get("initialize"))
     sizes = (S, M if row.members else None)
     if row.drops_units:
-        found = _dropouts(model, names)
+        dropouts = _dropouts(model, names)
         model = _unfused(model)
         return ModelEnsemble(
-            without_values(model), copied(model), Plan((), {}), sizes, dropouts=found
+            without_values(model), copied(model), Plan((), {}), sizes, dropouts=dropouts
         )
     if row.body:
         plans = _plan_of_head(model, options.get("head"))
@@ -197,23 +200,23 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
-    found: dict[str, Any] = {
+    dropouts: dict[str, Any] = {
         name: module
         for name, module in model.named_modules()
         if isinstance(module, DROPOUT_MODULES) and not is_within(name, shared)
     }
     known = tuple(DROPOUT_AXES)
     accepted = f"accepted are {', '.join(kind.__name__ for kind in known)}"
-    other = [f"{name} ({class_path(x)})" for name, x in found.items() if type(x) not in known]
+    other = [f"{name} ({class_path(x)})" for name, x in dropouts.items() if type(x) not in known]
     if other:
         raise ValueError(f"model has dropout of another kind, {', '.join(other)}; {accepted}")
-    dead = [f"{name} with p={part.p}" for name, part in found.items() if not 0 < part.p < 1]
-    if len(dead) == len(found) or any(part.p >= 1 for part in found.values()):
+    dead = [f"{name} with p={part.p}" for name, part in dropouts.items() if not 0 < part.p < 1]
+    if len(dead) == len(dropouts) or any(part.p >= 1 for part in dropouts.values()):
         raise ValueError(
             f"model has no dropout to keep active, got {', '.join(dead) or 'none'}; {accepted} "
             "modules with 0 < p < 1 (a call of torch.nn.functional.dropout is none)"
         )
-    return tuple(found)
+    return tuple(dropouts)
 
 
 def _unfused(model: nn.Module) -> nn.Module:
@@ -225,110 +228,3 @@ def _unfused(model: nn.Module) -> nn.Module:
         elif isinstance(module, nn.TransformerEncoder):
             module.enable_nested_tensor = module.use_nested_tensor = False
     return model
-
-
-def _refuse_modules(model: nn.Module) -> None:
-    """Refuse modules that are compiled, which would run the original's code, and ensembles."""
-    for name, module in model.named_modules():
-        if hasattr(module, "_orig_mod"):
-            raise ValueError(
-                f"{name or 'model'} is compiled ({class_path(module)}); accepted is the model "
-                "itself, whose ensemble can be compiled"
-            )
-        if hasattr(module, "leading") and hasattr(module, "member"):
-            raise ValueError(
-                f"{name or 'model'} is an ensemble already ({class_path(module)}); accepted is a "
-                "model of one network"
-            )
-
-
-def _refuse_parameters(model: nn.Module) -> None:
-    """Refuse parameters that have no shape yet, or hooks, which no copy of a parameter has."""
-    named = dict(model.named_parameters())
-    if lazy := [name for name, p in named.items() if nn.parameter.is_lazy(p)]:
-        raise ValueError(
-            f"model has lazy parameters without a shape, {', '.join(lazy)}; accepted is a model "
-            "that has seen an input"
-        )
-    if watched := [
-        name for name, p in named.items() if p._backward_hooks or p._post_accumulate_grad_hooks
-    ]:
-        raise ValueError(
-            f"model has hooks of parameters, {', '.join(watched)}, which an ensemble would lose; "
-            "accepted are hooks of the ensemble's own parameters"
-        )
-
-
-def _refuse_captured(model: nn.Module) -> None:
-    """Refuse functions kept on modules that hold a module: a copy would still run the original."""
-    own = {id(module) for module in model.modules()}
-    for path, module in model.named_modules():
-        for key, value in vars(module).items():
-            for kept in _captured_modules(value, set()):
-                if id(kept) in own:
-                    raise ValueError(
-                        f"{f'{path}.{key}'.lstrip('.')} is a function that holds a "
-                        f"{class_path(kept)} of the model itself, which a copy would go on using; "
-                        "accepted is a method of the class, or a module"
-                    )
-
-
-def _captured_modules(value: Any, seen: set[int]) -> Iterator[nn.Module]:
-    """Yield the modules that functions in `value` hold: in closures, defaults and globals."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, (list, tuple, set)):
-        inner: list[Any] = list(value)
-    elif isinstance(value, dict):
-        inner = list(value.values())
-    elif isinstance(value, functools.partial):
-        inner = [value.func, *value.args, *value.keywords.values()]
-    elif isinstance(value, types.FunctionType):
-        seen_by = inspect.getclosurevars(value)
-        inner = [*seen_by.nonlocals.values(), *seen_by.globals.values()]
-        inner += [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-        # A method is copied with its object, but not inside a function.
-        inner += [part.__self__ for part in inner if isinstance(part, types.MethodType)]
-        yield from (part for part in inner if isinstance(part, nn.Module))
-        inner = [part for part in inner if not isinstance(part, (dict, type, types.ModuleType))]
-    else:
-        return
-    for part in inner:
-        yield from _captured_modules(part, seen)
-
-
-def _warn_of_unregistered(model: nn.Module) -> None:
-    """Name modules with something to convert in plain lists, tuples and dicts of Python."""
-    registered, of_torch = set(model.modules()), vars(nn.Module())
-    found = [
-        f"{name} ({class_path(part)})"
-        for path, module in model.named_modules()
-        for key, value in vars(module).items()
-        if key not in of_torch
-        for name, part in _modules_in(value, f"{path}.{key}".lstrip("."), set())
-        if part not in registered and _holds_something(part)
-    ]
-    if found:
-        warnings.warn(
-            f"model keeps modules in plain lists, tuples or dicts, {', '.join(found)}, which "
-            "nothing converts, and whose parameters are not in model.parameters(); nn.ModuleList "
-            "and nn.ModuleDict make them parts of the model",
-            stacklevel=3,
-        )
-
-
-def _modules_in(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, nn.Module]]:
-    """Yield the modules in lists, tuples and dicts, however nested, with their names."""
-    if isinstance(value, nn.Module):
-        yield name, value
-    elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
-        seen.add(id(value))
-        pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, part in pairs:
-            yield from _modules_in(part, f"{name}[{key!r}]", seen)
-
-
-def _holds_something(module: nn.Module) -> bool:
-    drops = any(isinstance(part, DROPOUT_MODULES) for part in module.modules())
-    return drops or any(True for _ in (*module.parameters(), *module.buffers()))

@@ -1,17 +1,10 @@
-"""How members run: at once under ``torch.func.vmap``, in turn, or as a compiler follows.
+"""How members run: at once under ``torch.func.vmap``, in turn, or as a compiler follows."""
 
-In a pass, a `Run`, each module of the model has a stand-in, which runs the same code on the values
-of members. So nothing of the net itself moves before a pass is over, and threads do not meet.
-"""
-
-import inspect
-import re
-import types
+import copy
 import warnings
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from operator import is_
 from typing import Any
@@ -20,162 +13,132 @@ import torch
 from torch import Tensor, nn
 from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
 from torch.func import functional_call, vmap
-from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.trees import CONSTANTS, map_tensors, named_tensors, stack_nested
-from ensedu.torch.whole.modules import (
-    EACH_EXAMPLE,
-    Formed,
-    Noise,
-    Run,
-    Traced,
-    functorch,
-    list_weights,
-)
+from ensedu.torch.whole.modules import Traced, dropout, list_weights
+from ensedu.torch.whole.parts import OF_MODULES, Parts
 from ensedu.torch.whole.roles import PRODUCTS, Plan
-
-# What every module has, which is no state of a model.
-OF_MODULES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
-# Functions that run before and behind a module's forward pass, and its backward pass.
-HOOKS = tuple(key for key in OF_MODULES if re.match("_(forward|backward).*hooks", key))
-# What the module in whose place another stands hands on to it.
-OF_PLACE = (*HOOKS, "_is_full_backward_hook")
-CONTAINERS = (list, tuple, set, dict, OrderedDict)
+from ensedu.torch.whole.run import Formed, Noise, Run, functorch
 
 
 @dataclass(eq=False)
-class Part:
-    """What a module of the model is: in its own code, `plain`, and in the net, `there`.
+class Change:
+    """A buffer, or an attribute with tensors, that a pass has left on a module.
 
-    A layer of the method stands there in the place of a plain one. What a stand-in `does` is named
-    by a method of `Run`; `bound` are attributes that hold parts of the model, or change inside.
+    Where it stands in the net, its name and value; the path of its module if it is an attribute,
+    and whether members differ in it.
     """
 
-    path: str
-    plain: nn.Module
-    there: Any
-    is_layer: bool
-    does: str
-    parameters: dict[str, tuple[str, tuple[str, str] | None]]
-    buffers: dict[str, str]
-    bound: list[str]
-    children: list[tuple[str, Any]] = field(default_factory=list)
+    there: dict[str, Any]
+    key: str
+    value: Any
+    path: str | None = None
+    differs: bool = True
 
 
-class Passes(nn.Module):
-    """What runs the code of a model with the values of members."""
+class Passes:
+    """What runs the code of a model with the values of members.
+
+    Parameters
+    ----------
+    plain
+        The model, whose code runs; parameters and buffers have shapes alone.
+    stored
+        The same modules, with the arrays of members where a plan has them.
+    plan
+        Which those are.
+    dropouts
+        Paths of dropout that stays active.
+    owns_buffers
+        Whether each member has floating-point buffers of its own.
+    """
 
     def __init__(
-        self,
-        model: nn.Module,
-        stored: nn.Module,
-        plan: Plan,
-        sizes: tuple[int | None, int | None],
-        *,
-        dropouts: tuple[str, ...] = (),
-        has_body: bool = False,
-    ) -> None:
-        super().__init__()
-        #: The model's modules, with the arrays of members where it had parameters.
-        self.model = stored
-        self._samples, self._ensemble_size = sizes
-        # In a tuple it is no module of this one: it is where the model's code comes from.
-        self._plain = (model,)
-        self._plan, self._dropouts = plan, dropouts
-        self._owns_buffers = self._ensemble_size is not None and not has_body
-        # A body without members runs once, with one mask of its dropout.
-        self._has_body = has_body
-        # A model may have an input of this name itself.
-        self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
+        self, plain: nn.Module, stored: nn.Module, plan: Plan, dropouts: tuple[str, ...],
+        owns_buffers: bool,
+    ) -> None:  # fmt: skip
+        self.plain, self.stored, self.plan = plain, stored, plan
+        self.dropouts, self.owns_buffers = dropouts, owns_buffers
+        self.in_turn = False
         # By path and name, attributes with tensors that the model has left, and whether members
         # differ in them.
         self._carried: dict[tuple[str, str], bool] = {}
-        self.training = model.training
-        #: Whether members run one after the other. It turns ``True`` where they must.
-        self.in_turn = False
-        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
-        self.own_batches = False
         self._make_ready()
 
     def _make_ready(self) -> None:
-        paths = dict.fromkeys(path for path, _ in self._plan.sources.values())
-        self._layers = {path: self.model.get_submodule(path) for path in paths}
-        self._parts = {
-            path: self._part(path, plain) for path, plain in self._plain[0].named_modules()
-        }
-        paths_of = {id(part.plain): path for path, part in self._parts.items()}
-        for part in self._parts.values():
-            part.children = [
-                (key, child if child is None else paths_of[id(child)])
-                for key, child in part.plain._modules.items()
-            ]
+        paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
+        self.layers = {path: self.stored.get_submodule(path) for path in paths}
+        self._parts = Parts(self.plain, self.stored, self.plan, self.dropouts)
         self._traced = Traced()
-        self._traced_parts = self._traced_stand_ins()
-
-    def _part(self, path: str, plain: nn.Module) -> "Part":
-        start, kind = f"{path}." if path else "", type(plain)
-        there = self.model.get_submodule(path)
-        is_layer = path in self._plan.layers
-        norm = isinstance(plain, _BatchNorm) and kind.forward is _BatchNorm.forward
-        does = "product" if is_layer else "normalize" if norm else ""
-        does = does or ("each_example" if kind in EACH_EXAMPLE else "")
-        does = "" if "forward" in vars(plain) else does
-        return Part(
-            path, plain, there, is_layer, "dropout" if path in self._dropouts else does,
-            {key: (start + key, self._plan.sources.get(start + key)) for key in plain._parameters},
-            {key: start + key for key in plain._buffers},
-            [key for key, value in vars(plain).items() if _is_bound(key, value)],
-        )  # fmt: skip
+        self._traced_copies = self._parts.traced_copies(self._traced)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("_layers", "_parts", "_traced", "_traced_parts")
+        made = ("layers", "_parts", "_traced", "_traced_copies")
         return {key: value for key, value in vars(self).items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        vars(self).update(state)
         self._make_ready()
 
     @property
-    def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,), (S,) or (S, M)."""
-        return tuple(n for n in (self._samples, self._ensemble_size) if n is not None)
+    def paths_that_draw(self) -> list[str]:
+        """Paths of all that needs noise."""
+        return [*(p for p, layer in self.layers.items() if hasattr(layer, "noise")), *self.dropouts]
 
-    def _run(self, run: Run, args: Any, kwargs: Any, *, keeps: bool) -> Any:
-        """Run all members; the model's state moves in the net, too, but without `keeps`."""
+    def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
+        """Run all members, and return their outputs; the model's state moves in the net, too."""
         if torch.compiler.is_compiling() and self.in_turn:
-            return _uncompiled(self._run, run, args, kwargs, keeps)
+            return _uncompiled(self.outputs, run, args, kwargs)
         if torch.compiler.is_compiling():
             outputs = self._trace(run, args, kwargs)
         else:
             way = self._in_turn if self.in_turn else self._at_once
-            outputs = way(run, (args, kwargs), keeps)
-        if len(self.leading) == 1:
+            outputs = way(run, (args, kwargs))
+        if len(run.leading) == 1:
             return outputs
-        return map_tensors(lambda _, y: y.unflatten(0, self.leading), outputs, "the output")
+        return map_tensors(lambda _, y: y.unflatten(0, run.leading), outputs, "the output")
 
-    def _copied(self, inputs: Any) -> Any:
-        """Return copies, for a model that works in place; of own batches one for each sample."""
-        samples = (self._samples or 1) if self.own_batches else 1
+    def member(self, run: Run, row: int) -> nn.Module:
+        """Return a copy of the model with the values of one member."""
+        shared, rows = self._values(run, clones=False, lowers=False)
+        values = shared | {name: own[row] for name, own in rows.items()}
+        member = copy.deepcopy(self.plain)
+        for path, module in member.named_modules():
+            part = self._parts[path]
+            for key, (name, source) in part.parameters.items():
+                if source:
+                    layer, kind = run.layers[source[0]], source[1]
+                    stored = getattr(layer, kind, None)
+                    stored = getattr(layer, f"{kind}_mean") if stored is None else stored
+                    own = nn.Parameter(values[name].detach().clone(), stored.requires_grad)
+                    setattr(module, key, own)
+                elif name in values:
+                    setattr(module, key, copy.deepcopy(values[name]))
+            for key, name in part.buffers.items():
+                if name in values:
+                    module._buffers[key] = values[name].detach().clone()
+            there = vars(part.there)
+            if not part.is_layer:  # which has settings of its own
+                constants = {k: v for k, v in there.items() if isinstance(v, CONSTANTS)}
+                vars(module).update(constants)
+            module.training = part.there.training
+        for (path, key), differs in self._carried.items():
 
-        def copy(_: str, x: Tensor) -> Tensor:
-            return x.clone() if samples == 1 else x.repeat(samples, *[1] * (x.ndim - 1))
+            def own_of(_: str, x: Tensor, differs: bool = differs) -> Tensor:
+                return (x[row] if differs else x).detach().clone()
 
-        return map_tensors(copy, inputs, "input", strict=False)
+            left = vars(self._parts[path].there)[key]
+            vars(member.get_submodule(path))[key] = map_tensors(own_of, left, key)
+        return member
 
-    def _own(self, run: Run, inputs: Any) -> Any:
-        """Return what the member that runs has of copied inputs."""
-        if not self.own_batches:
-            return inputs
-        return map_tensors(lambda _, x: run.own(x), inputs, "input", strict=False)
-
-    def _at_once(self, run: Run, inputs: Any, keeps: bool) -> Any:
+    def _at_once(self, run: Run, inputs: Any) -> Any:
         try:
-            return self._under_vmap(run, inputs, keeps)
+            return self._under_vmap(run, inputs)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
             why = str(error)
-        outputs = self._in_turn(run, inputs, keeps)
+        outputs = self._in_turn(run, inputs)
         self.in_turn = True
         warnings.warn(
             f"members run in turn, which takes longer, where torch.func.vmap refuses: {why}. "
@@ -184,27 +147,24 @@ class Passes(nn.Module):
         )
         return outputs
 
-    def _under_vmap(self, run: Run, inputs: Any, keeps: bool) -> Any:
+    def _under_vmap(self, run: Run, inputs: Any) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
-        clones = not keeps or any(part.there.training for part in self._parts.values())
-        shared, own = self._values(run, clones=clones, reads=True)
-        inputs = self._copied(inputs)
+        clones = not run.keeps or any(part.there.training for part in self._parts.values())
+        shared, rows = self._values(run, clones=clones, reads=True)
+        inputs = run.copied(inputs)
         lazy_load_decompositions()
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
             with _no_checkpoints(), vmap_increment_nesting(run.rows, run.randomness) as run.level:
-                values = {**shared, **{key: run.own(value) for key, value in own.items()}}
-                parts = self._stand_ins(run, values, keeps)
-                before = self._before(parts)
-                args, kwargs = self._own(run, inputs)
-                outputs = parts[""](*args, **kwargs)
-                state, constants = self._state(parts, before, {} if clones else values)
-                differ = [any(run.of_all(x)[1] for _, x in named_tensors(x)) for *_, x in state]
-                moved = [
-                    map_tensors(partial(run.spread, d), x, key)
-                    for (_, _, key, x), d in zip(state, differ, strict=True)
-                ]
+                values = {**shared, **{name: run.own(own) for name, own in rows.items()}}
+                stand_ins = self._stand_ins(run, values)
+                before = self._before(stand_ins)
+                args, kwargs = run.inputs(inputs)
+                outputs = stand_ins[""](*args, **kwargs)
+                changes, constants = self._changes(stand_ins, before, {} if clones else values)
+                for change in changes:
+                    change.value, change.differs = run.tree_of_all(change.value, change.key)
                 outputs = map_tensors(
                     lambda _, y: functorch._remove_batch_dim(y, run.level, run.rows, 0),
                     outputs, "the output",
@@ -212,201 +172,148 @@ class Passes(nn.Module):
         finally:
             run.level = None
             functorch._set_vmap_fallback_warning_enabled(True)
-        for one in parts.values():
-            vars(one).pop("forward", None)  # else they hold themselves, and what was formed
-        if keeps and (state or constants):
-            self._keep(run, state, moved, differ, constants)
+        for stand_in in stand_ins.values():
+            vars(stand_in).pop("forward", None)  # else they hold themselves, and what was formed
+        self._keep(run, changes, constants)
         return outputs
 
-    def _in_turn(self, run: Run, inputs: Any, keeps: bool) -> Any:
+    def _in_turn(self, run: Run, inputs: Any) -> Any:
         """Run one member after the other.
 
         What a checkpoint computes again for the gradient finds the values of its member.
         """
-        outputs, states = [], []
-        run.level = None
-        shared, own = self._values(run, clones=True)
-        buffers = {name for name, _ in self._plain[0].named_buffers(remove_duplicate=False)}
+        outputs, of_members = [], []
+        shared, rows = self._values(run, clones=True)
+        buffers = {name for name, _ in self.plain.named_buffers(remove_duplicate=False)}
         for member in range(run.rows):
             run.member = member
             run.calls.clear()
-            values = {key: x.clone() if key in buffers else x for key, x in shared.items()}
-            values |= {key: run.own(value) for key, value in own.items()}
-            parts = self._stand_ins(run, values, keeps)
-            before = self._before(parts)
-            args, kwargs = self._own(run, self._copied(inputs))
-            outputs.append(parts[""](*args, **kwargs))
-            state, constants = self._state(parts, before, {})
-            states.append(state)
+            values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
+            values |= {name: run.own(own) for name, own in rows.items()}
+            stand_ins = self._stand_ins(run, values)
+            before = self._before(stand_ins)
+            args, kwargs = run.inputs(run.copied(inputs))
+            outputs.append(stand_ins[""](*args, **kwargs))
+            changes, constants = self._changes(stand_ins, before, {})
+            of_members.append(changes)
         run.member = None
-        moved = [
-            stack_nested([x for *_, x in rows], rows[0][2]) for rows in zip(*states, strict=True)
-        ]
-        if keeps:
-            self._keep(run, state, moved, [True] * len(moved), constants)
+        for first, *others in zip(*of_members, strict=True):
+            first.value = stack_nested([change.value for change in (first, *others)], first.key)
+        self._keep(run, of_members[0], constants)
         return stack_nested(outputs, "the output")
 
     def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run as a compiler can follow: all arrays formed, and no state but buffers."""
         self._traced.run = run
-        model = self._traced_parts[""]
-        for path, part in self._traced_parts.items():
-            part.training = self._parts[path].there.training
-        clones = any(part.training for part in self._traced_parts.values())
-        shared, own = self._values(run, clones=clones)
-        found: list[Any] = []
+        for path, copied in self._traced_copies.items():
+            copied.training = self._parts[path].there.training
+        clones = any(copied.training for copied in self._traced_copies.values())
+        shared, rows = self._values(run, clones=clones)
+        seen: list[Any] = []
 
         def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
             run.noise = noise
             run.calls.clear()
-            found.append(functional_call(model, {**shared, **own}, args, kwargs, tie_weights=False))
-            return [y for _, y in named_tensors(found[-1], "the output")]
+            model, values = self._traced_copies[""], {**shared, **own}
+            seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
+            return [y for _, y in named_tensors(seen[-1], "the output")]
 
-        axis = 0 if self.own_batches else None
-        masks = {path: noise for path, noise in run.noise.items() if path not in self._layers}
-        axes = (0, 0, axis, axis)
-        ys = iter(vmap(member, axes, randomness=run.randomness)(own, masks, args, kwargs))
+        axis = 0 if run.own_batches else None
+        masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
+        of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
+        ys = iter(of_all(rows, masks, args, kwargs))
         if clones:
-            state, moved, differ = [], [], []
-            for part in self._parts.values():
-                for key, name in part.buffers.items():
-                    if name in own or name in shared:
-                        state.append((None, part.there._buffers, key, None))
-                        moved.append(own[name] if name in own else shared[name])
-                        differ.append(name in own)
-            self._keep(run, state, moved, differ, [])
-        return map_tensors(lambda _, y: next(ys), found[-1], "the output")
+            values = {**shared, **rows}
+            changes = [
+                Change(part.there._buffers, key, values[name], differs=name in rows)
+                for part in self._parts.values()
+                for key, name in part.buffers.items()
+                if name in values
+            ]
+            self._keep(run, changes, [])
+        return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
 
     def _values(
-        self, run: Run, *, clones: bool, reads: bool = False
+        self, run: Run, *, clones: bool, reads: bool = False, lowers: bool = True
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return what is the same for all members, and (members, …) of what is not, by name.
 
         Of layers that form what the model `reads`, nothing.
         """
         shared: dict[str, Tensor] = {}
-        own: dict[str, Tensor] = {}
+        rows: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for part in self._parts.values():
             for key, (name, source) in () if reads and part.is_layer else part.parameters.items():
-                values = run.arrays(source[0])[source[1]] if source else None
-                value = values if source else part.there._parameters.get(key)
-                if value is None:
-                    continue
-                kind = value.device.type
-                if (
-                    isinstance(part.plain, PRODUCTS)
-                    and torch.amp.is_autocast_available(kind)
-                    and torch.is_autocast_enabled(kind)
-                ):
-                    # Under vmap a product adds its bias by itself, which autocast does not shorten.
-                    value = value.to(torch.get_autocast_dtype(kind))
-                (own if source else shared)[name] = value
+                if source:
+                    value = run.arrays(source[0])[source[1]]
+                else:
+                    value = part.there._parameters.get(key)
+                if value is not None:
+                    value = _as_autocast(part.plain, value) if lowers else value
+                    (rows if source else shared)[name] = value
             for key, name in part.buffers.items():
                 if (value := part.there._buffers[key]) is None:
                     continue
                 # What moves is a row of each member or sample, and begins with what it was before.
                 moves = value.is_floating_point() and clones and run.apart
-                owned = value.is_floating_point() and self._owns_buffers
+                owned = value.is_floating_point() and self.owns_buffers
                 if id(value) not in known:
-                    rows = value if owned else value[None] if moves else value
-                    if (owned or moves) and len(rows) != run.rows:
-                        rows = rows.repeat(run.rows // len(rows), *[1] * (rows.ndim - 1))
-                    known[id(value)] = rows.clone() if clones else rows
-                (own if owned or moves else shared)[name] = known[id(value)]
-        return shared, own
+                    own = value[None] if moves and not owned else value
+                    if (owned or moves) and len(own) != run.rows:
+                        own = own.repeat(run.rows // len(own), *[1] * (own.ndim - 1))
+                    known[id(value)] = own.clone() if clones else own
+                (rows if owned or moves else shared)[name] = known[id(value)]
+        return shared, rows
 
-    def _copies(self, traced: bool = False) -> dict[str, Any]:
-        """Return a copy of each module, as ``nn.DataParallel`` makes it, without values yet."""
-        found: dict[str, Any] = {}
-        for path, part in self._parts.items():
-            source = part.plain if part.is_layer or traced else part.there
-            one = found[path] = object.__new__(type(source))
-            own = vars(source).copy()
-            object.__setattr__(one, "__dict__", own)
-            if source is part.plain:
-                there = vars(part.there)
-                own.update([(key, there[key]) for key in OF_PLACE])
-        twins: dict[int, Any] = {}
-        for path, part in self._parts.items():
-            own = vars(found[path])
-            own["_modules"] = {
-                key: child if child is None else found[child] for key, child in part.children
-            }
-            for key in part.bound:
-                if (path, key) in self._carried:
-                    continue
-                twins = twins or {id(other.plain): found[p] for p, other in self._parts.items()}
-                value = _rebound(vars(part.plain)[key], twins)
-                if key in HOOKS:  # later ones stand in the net alone
-                    value = {number: value.get(number, f) for number, f in own[key].items()}
-                own[key] = value
-        return found
-
-    def _stand_ins(self, run: Run, values: dict[str, Tensor], keeps: bool) -> dict[str, Any]:
+    def _stand_ins(self, run: Run, values: dict[str, Tensor]) -> dict[str, Any]:
         """Return what runs in place of each module: its code, on other values."""
-        found, at_once = self._copies(), run.level is not None
+        stand_ins, at_once = self._parts.copies(self._carried), run.level is not None
         for path, part in self._parts.items():
-            one, own = found[path], vars(found[path])
-            own["training"] = part.there.training and keeps
-            own["_parameters"] = (
-                Formed(part.parameters, partial(run.read, path))
-                if at_once and part.is_layer
-                else {key: values.get(name) for key, (name, _) in part.parameters.items()}
-            )
+            stand_in, own = stand_ins[path], vars(stand_ins[path])
+            own["training"] = part.there.training and run.keeps
+            if at_once and part.is_layer:
+                own["_parameters"] = Formed(part.parameters, partial(run.read, path))
+            else:
+                own["_parameters"] = {
+                    k: values.get(name) for k, (name, _) in part.parameters.items()
+                }
             own["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
             if at_once and (own["_backward_hooks"] or own["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
-            if part.does and (at_once or part.does == "dropout"):
-                does = getattr(run, part.does)
-                named = (path, one) if part.does in ("dropout", "product") else (one,)
-                own["forward"] = partial(does, *named)
-            if isinstance(one, nn.RNNBase):
-                list_weights(one)
+            if part.does and (at_once or part.does is dropout):
+                own["forward"] = partial(part.does, run, path, stand_in)
+            if isinstance(stand_in, nn.RNNBase):
+                list_weights(stand_in)
         for (path, key), differs in self._carried.items():
-            vars(found[path])[key] = map_tensors(
-                partial(run.kept, differs), vars(found[path])[key], key
-            )
-        return found
+            own, own_of = vars(stand_ins[path]), run.own if differs else (lambda x: x)
+            own[key] = map_tensors(lambda _, x, own_of=own_of: own_of(x), own[key], key)
+        return stand_ins
 
-    def _traced_stand_ins(self) -> dict[str, Any]:
-        """Return what a compiler follows in place of each module."""
-        found = self._copies(traced=True)
-        for path, part in self._parts.items():
-            own = vars(found[path])
-            own["_parameters"] = {**part.plain._parameters}
-            own["_buffers"] = {**part.plain._buffers}
-            if part.does == "dropout":
-                own["forward"] = partial(self._traced.dropout, path, found[path])
-            elif "forward" not in own:
-                own |= self._traced.forward_of(found[path])
-        return found
-
-    def _before(self, parts: dict[str, Any]) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
+    def _before(self, stand_ins: dict[str, Any]) -> dict[str, tuple[dict[str, Any], Any]]:
         """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
         return {
-            path: (vars(one).copy(), {key: _ids(vars(one)[key]) for key in self._parts[path].bound})
-            for path, one in parts.items()
+            path: (own.copy(), {key: _ids(own[key]) for key in self._parts[path].bound})
+            for path, own in ((path, vars(stand_in)) for path, stand_in in stand_ins.items())
         }
 
-    def _state(
+    def _changes(
         self,
-        parts: dict[str, Any],
-        before: dict[str, tuple[dict[str, Any], dict[str, Any]]],
+        stand_ins: dict[str, Any],
+        before: dict[str, tuple[dict[str, Any], Any]],
         unmoved: dict[str, Tensor],
-    ) -> tuple[list[tuple[str | None, dict[str, Any], str, Any]], list[Any]]:
-        """Return buffers after a pass but those `unmoved`, and tensors that it left on modules.
+    ) -> tuple[list[Change], list[tuple[dict[str, Any], str, Any]]]:
+        """Return buffers but those `unmoved`, and tensors that a pass has left on modules.
 
-        Of each the path of its module for an attribute, where it stands, its name, and its value.
-        Then what the model counts and switches.
+        Then what the model counts and switches: where it stands in the net, its name and value.
         """
-        state: list[Any] = []
+        changes: list[Change] = []
         constants: list[Any] = []
-        for path, one in parts.items():
-            part, (was, ids), now = self._parts[path], before[path], vars(one)
+        for path, stand_in in stand_ins.items():
+            part, (was, ids), now = self._parts[path], before[path], vars(stand_in)
             for key, name in part.buffers.items():
-                if (value := one._buffers[key]) is not unmoved.get(name):
-                    state.append((None, part.there._buffers, key, value))
+                if (value := stand_in._buffers[key]) is not unmoved.get(name):
+                    changes.append(Change(part.there._buffers, key, value))
             # Most modules leave nothing, and this sees it soonest.
             if not ids and len(now) == len(was) and all(map(is_, now.values(), was.values())):
                 continue
@@ -418,20 +325,21 @@ class Passes(nn.Module):
                 if isinstance(value, CONSTANTS):
                     constants.append((vars(part.there), key, value))
                 elif (tensors := _ids(value)) and tensors != ids.get(key):
-                    state.append((path, vars(part.there), key, value))
-        return state, constants
+                    changes.append(Change(vars(part.there), key, value, path))
+        return changes, constants
 
     @torch.no_grad()
-    def _keep(
-        self, run: Run, state: Any, moved: list[Any], differ: list[bool], constants: list[Any]
-    ) -> None:
-        """Keep in the net what a pass has changed; `moved` holds that of all members."""
+    def _keep(self, run: Run, changes: list[Change], constants: list[Any]) -> None:
+        """Keep in the net what a pass has changed, of all members, if the run keeps it."""
+        if not run.keeps:
+            return
         for there, key, value in constants:
             there[key] = value
-        for (path, there, key, _), value, differs in zip(state, moved, differ, strict=True):
-            if path is not None:
+        for change in changes:
+            there, key, value, differs = change.there, change.key, change.value, change.differs
+            if change.path is not None:
                 there[key] = value
-                self._carried[path, key] = differs
+                self._carried[change.path, key] = differs
                 continue
             stored, floats = there[key], value.is_floating_point()
             if differs and not floats and not bool((value == value[0]).all()):
@@ -441,7 +349,7 @@ class Passes(nn.Module):
                 )
             if not differs:
                 value = value[None]
-            elif floats and self._owns_buffers:
+            elif floats and self.owns_buffers:
                 value = value.unflatten(0, (-1, run.leading[-1]))
             if stored is None or value.shape[1:] != stored.shape:
                 there[key] = value.mean(0) if floats else value[0]
@@ -450,41 +358,20 @@ class Passes(nn.Module):
             else:
                 stored.copy_(value[0])
 
-    def _paths_that_draw(self) -> list[str]:
-        return [*(p for p, one in self._layers.items() if hasattr(one, "noise")), *self._dropouts]
-
 
 @torch.compiler.disable
-def _uncompiled(pass_: Any, run: Run, args: Any, kwargs: Any, keeps: bool) -> Any:
+def _uncompiled(outputs: Any, run: Run, args: Any, kwargs: Any) -> Any:
     """Run members in turn, which no compiler follows, outside of its graph."""
-    return pass_(run, args, kwargs, keeps=keeps)
+    return outputs(run, args, kwargs)
 
 
-def _is_bound(key: str, value: Any) -> bool:
-    """Whether a stand-in needs an attribute, or hooks, of its own: parts of the model are in it."""
-    if key in OF_MODULES and (key not in HOOKS or not value):
-        return False
-    if isinstance(value, CONTAINERS):
-        parts = [*(value.values() if isinstance(value, dict) else value)]
-        changes = not parts and not isinstance(value, tuple)
-        return changes or not all(isinstance(part, CONSTANTS) for part in parts)
-    return isinstance(value, (nn.Module, types.MethodType, partial))
-
-
-def _rebound(value: Any, twins: dict[int, Any]) -> Any:
-    """Return `value` with the modules of another tree in it, for its own; containers are copied."""
-    if id(value) in twins:
-        return twins[id(value)]
-    if isinstance(value, types.MethodType):
-        return types.MethodType(value.__func__, _rebound(value.__self__, twins))
-    if isinstance(value, partial):
-        args, kwargs = _rebound(value.args, twins), _rebound(value.keywords, twins)
-        return partial(_rebound(value.func, twins), *args, **kwargs)
-    if type(value) not in CONTAINERS:
-        return value
-    if isinstance(value, dict):
-        return type(value)((key, _rebound(part, twins)) for key, part in value.items())
-    return type(value)(_rebound(part, twins) for part in value)
+def _as_autocast(module: nn.Module, value: Tensor) -> Tensor:
+    """Under vmap a product adds its bias by itself, which autocast does not shorten."""
+    kind = value.device.type
+    lowered = isinstance(module, PRODUCTS) and torch.amp.is_autocast_available(kind)
+    if lowered and torch.is_autocast_enabled(kind):
+        return value.to(torch.get_autocast_dtype(kind))
+    return value
 
 
 def _ids(value: Any) -> tuple[int, ...]:

@@ -49,11 +49,11 @@ class Plan:
     @property
     def weights(self) -> dict[str, str]:
         """The names of all weights outside of `layers`, and those of their biases, or ""."""
-        found: dict[str, str] = {}
+        biases: dict[str, str] = {}
         for name, (path, kind) in self.sources.items():
             if path not in self.layers:
-                found[path] = name if kind == "bias" else found.get(path, "")
-        return found
+                biases[path] = name if kind == "bias" else biases.get(path, "")
+        return biases
 
 
 @dataclass(frozen=True)
@@ -164,35 +164,35 @@ def _bias_of(
         outputs = [weight.shape[1] * module.groups]
     elif not isinstance(module, PRODUCTS):  # which of its axes is that of outputs, its bias says
         outputs.append(weight.shape[1])
-    return name if bias.shape in [(one,) for one in outputs] else ""
+    return name if bias.shape in [(size,) for size in outputs] else ""
 
 
-def names_of(model: nn.Module, given: Any, argument: str = "shared") -> tuple[str, ...]:
+def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[str, ...]:
     """Return the names of all parts that names, patterns and types mean."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise TypeError(
             f"{argument} must be a sequence of names, patterns such as '*.attn' and types, got "
-            f"{checks.given(given)}"
+            f"{checks.given(listed)}"
         )
     known = dict(named_parts(model))
-    found: dict[str, None] = {}
-    for one in given:
-        if isinstance(one, type):
-            names = [name for name, part in known.items() if isinstance(part, one)]
-        elif isinstance(one, str):
-            names = [name for name in known if name == one or fnmatchcase(name, one)]
+    chosen: dict[str, None] = {}
+    for wanted in listed:
+        if isinstance(wanted, type):
+            names = [name for name, part in known.items() if isinstance(part, wanted)]
+        elif isinstance(wanted, str):
+            names = [name for name in known if name == wanted or fnmatchcase(name, wanted)]
         else:
             raise TypeError(
-                f"{argument} must hold names, patterns and types, got {checks.given(one)}"
+                f"{argument} must hold names, patterns and types, got {checks.given(wanted)}"
             )
         if not names:
             raise ValueError(
                 f"{argument} must hold names of modules or parameters of the model, patterns of "
-                f"such, or types of modules, got {one!r}; "
+                f"such, or types of modules, got {wanted!r}; "
                 f"it has {', '.join(sorted(known)[:20])}{', ...' if len(known) > 20 else ''}"
             )
-        found |= dict.fromkeys(names)
-    meant = {id(known[name]) for name in found}  # by other names, too
+        chosen |= dict.fromkeys(names)
+    meant = {id(known[name]) for name in chosen}  # by other names, too
     return tuple(name for name, part in known.items() if id(part) in meant)
 
 

@@ -15,7 +15,7 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import class_path
 from ensedu.torch.whole.arrays import layer_options
-from ensedu.torch.whole.members import MemberCopies, detached_tensors
+from ensedu.torch.whole.copies import MemberCopies, detached_tensors
 from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
 
 # Of each option that chooses how members start: what becomes of a trained model without it, the
@@ -97,7 +97,7 @@ def _is_outside(value: Tensor, owner: Any) -> Tensor:
         fan_in = owner.hidden_size
     else:
         axes = slice(1, None if isinstance(owner, _ConvNd) else 2)
-        sizes = [prod(one.shape[axes]) for one in owner.parameters() if one.ndim > 1]
+        sizes = [prod(weight.shape[axes]) for weight in owner.parameters() if weight.ndim > 1]
         fan_in = max(sizes, default=0)
     bound = (1 + torch.finfo(value.dtype).eps) * fan_in**-0.5 if fan_in else 0.0
     return value.abs() > bound
@@ -132,8 +132,8 @@ def member_copies(
             "anew; accepted are trained ones, and frozen ones that are listed in shared"
         )
     memo = detached_tensors(model)
-    kept = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
-    tensors = [tensor for part in kept for tensor in tensors_of(part)]
+    parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
+    tensors = [tensor for part in parts for tensor in tensors_of(part)]
     values = [tensor.detach().clone() for tensor in tensors]
     members = []
     for _ in range(M):
@@ -178,14 +178,15 @@ def _copy_arrays(member: nn.Module, new: Any) -> None:
     if not isinstance(new, nn.Module):
         raise TypeError(f"initialize() must return a model, got {type(new).__name__}")
     mine, theirs = _named_arrays(member), _named_arrays(new)
-    one = {name: tuple(value.shape) for name, value in mine.items()}
-    other = {name: tuple(value.shape) for name, value in theirs.items()}
-    differ = sorted(name for name in one | other if one.get(name) != other.get(name))
+    wanted, got = (
+        {name: tuple(value.shape) for name, value in arrays.items()} for arrays in (mine, theirs)
+    )
+    differ = sorted(name for name in wanted | got if wanted.get(name) != got.get(name))
     if differ:
         name = differ[0]
         raise ValueError(
             f"initialize() must return a model of the same arrays, got {name} "
-            f"{other.get(name, 'missing')}, accepted is {one.get(name, 'none')}"
+            f"{got.get(name, 'missing')}, accepted is {wanted.get(name, 'none')}"
         )
     with torch.no_grad():
         for name, value in mine.items():
@@ -235,7 +236,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     """Say where ``reset_parameters()`` is not how the model itself starts."""
     if trained_part(model, shared):
         return  # no start gives its values
-    found = []
+    differ = []
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
@@ -243,12 +244,12 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
         # The size of few entries varies by itself.
         alike = MOST_APART * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
-            found.append(f"{name} {old:.3g} -> {new:.3g}")
-    if found:
+            differ.append(f"{name} {old:.3g} -> {new:.3g}")
+    if differ:
         warnings.warn(
             "members start by each module's reset_parameters(), and that is not how this model "
             "started: the root mean square of "
-            f"{', '.join(found[:5])}{', ...' if len(found) > 5 else ''}. Members start as the "
+            f"{', '.join(differ[:5])}{', ...' if len(differ) > 5 else ''}. Members start as the "
             "model does with initialize=lambda: Net(), a function that returns a new model",
             stacklevel=4,
         )

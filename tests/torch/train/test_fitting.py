@@ -11,8 +11,8 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
+from ensedu.torch.train.adversary import Adversary
 from ensedu.torch.train.checkpoints import load, newest
-from ensedu.torch.train.fitting import Adversary
 from tests.torch.train.tools import (
     STEPS,
     B,

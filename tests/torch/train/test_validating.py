@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
-from ensedu.torch.train.predicting import predicting
+from ensedu.torch.train.modes import predicting
 from tests.torch.train.tools import B, M, N, converted, data, m, n, network, numbers, same, train
 
 S = 5

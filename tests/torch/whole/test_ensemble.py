@@ -463,54 +463,6 @@ class Keeps(Model):
         return self.fc(x)
 
 
-def captured(model):
-    fc = model.fc
-    return lambda x: fc(x).relu()
-
-
-def hooked():
-    model = nn.Sequential(nn.Linear(7, 2))
-    model.register_forward_hook(lambda module, x, y, kept=model[0]: kept(x[0]))
-    return model
-
-
-NONE = "model has no dropout to keep active, got "
-HEAD = "head must be the name of an nn.Linear or nn.Conv2d of the model"
-REFUSED = [
-    ("batch_ensemble", lambda: Keeps(captured), {}, ValueError, "act is a function that holds a"),
-    ("deep_ensemble", lambda: Keeps(captured), {}, ValueError, "act is a function"),
-    ("mean_field", hooked, {}, ValueError, "_forward_hooks is a function that holds a nn.Linear"),
-    ("rank1", lambda: nn.Sequential(nn.LazyLinear(2)), {}, ValueError, "lazy parameters"),
-    ("rank1", lambda: torch.compile(nn.Linear(7, 2)), {}, ValueError, "model is compiled"),
-    ("rank1", lambda: nn.Sequential(torch.compile(nn.Tanh())), {}, ValueError, "0 is compiled"),
-    ("rank1", lambda: small("rank1"), {}, ValueError, "ensemble"),
-    ("batch_ensemble", lambda: nn.BatchNorm1d(3), {}, ValueError, "accepted"),
-    ("batch_ensemble", Vectors, {"samples": 2}, ValueError, "which draws nothing"),
-    ("batch_ensemble", Vectors, {"shared": "fc"}, TypeError, "shared must be a sequence of names"),
-    ("batch_ensemble", Vectors, {"modulated": ["fcs"]}, ValueError, "modulated must hold names"),
-    ("mc_dropout", lambda: nn.Linear(7, 2), {}, ValueError, NONE + "none; accepted are Dropout"),
-    ("mc_dropout", lambda: nn.Dropout(0), {}, ValueError, "with p=0"),
-    ("mc_dropout", lambda: nn.Sequential(nn.Dropout(1.0)), {}, ValueError, "0 with p=1.0"),
-    ("mc_dropout", lambda: nn.Sequential(nn.AlphaDropout()), {}, ValueError, "0 (nn.AlphaDropout)"),
-    ("mc_dropout", Vectors, {"shared": ["drop"]}, ValueError, NONE + "none"),
-    ("mc_dropout", Vectors, {"p": 0.5}, TypeError, "options of 'mc_dropout' are none, got 'p'"),
-    ("mc_dropout", Vectors, {"ensemble_size": 3}, ValueError, "accepted is samples=3"),
-    ("last_layer", Vectors, {}, TypeError, HEAD),
-    ("last_layer", Vectors, {"head": "drop"}, ValueError, "got 'drop'; it has fc, head"),
-    ("last_layer", Vectors, {"head": "fc", "init": "signs"}, TypeError, "options of 'last_layer'"),
-    ("single", Vectors, {}, ValueError, "method must be one of 'deep_ensemble', 'batch_ensemble'"),
-]  # fmt: skip
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(("method", "build", "options", "error", "words"), REFUSED)
-def test_what_cannot_be_is_named(method, build, options, error, words):
-    sizes = {} if "ensemble_size" in options or method == "single" else size_option(method, M)
-    with pytest.raises(error) as raised:
-        et.ensemble(build(), method, **sizes, **options)
-    assert words in str(raised.value)
-
-
 @pytest.mark.parametrize("method", ["deep_ensemble", *FAST])
 def test_layers_that_nobody_converts_are_named(method):
     def ring(_):
@@ -525,48 +477,3 @@ def test_layers_that_nobody_converts_are_named(method):
         lambda _: [nn.ReLU(), "words", 3, nn.Linear],
     ):
         assert small(method, lambda keep=keep: Keeps(keep))(numbers(B, m)).shape == (M, B, m)
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("method", "index", "noise", "error", "words"),
-    [
-        ("batch_ensemble", M, None, ValueError, "index must be below the leading axes (3,), got 3"),
-        ("batch_ensemble", -1, None, ValueError, "index must be an integer from 0 up, got -1"),
-        ("batch_ensemble", (0, 1), None, ValueError, "index must be an integer for leading axes"),
-        ("batch_ensemble", 0, {"fc.r": 1}, ValueError, "noise"),
-        ("deep_ensemble", 0, {"r": 1}, ValueError, "noise must be left out where nothing is drawn"),
-        ("rank1", 0, None, ValueError, "noise must be given for a method that draws"),
-        ("rank1", 0, {}, ValueError, "noise has nothing for fc, accepted is what net.noise()"),
-        ("rank1", 0, {"7.r": 1}, ValueError, "noise has the key '7.r', accepted are those of"),
-        ("mc_dropout", 0, None, ValueError, "noise must be given for a method that draws"),
-    ],
-)  # fmt: skip
-def test_a_member_that_is_none_is_named(method, index, noise, error, words):
-    with pytest.raises(error) as raised:
-        small(method).member(index, noise)
-    assert words in str(raised.value)
-
-
-@pytest.mark.bad_input
-def test_noise_and_sizes_that_do_not_fit_are_named():
-    net, x = small("rank1"), numbers(B, m)
-    noise = net.noise()
-    for bad, error in (
-        ({"fc.r": noise["fc.r"]}, ValueError),
-        (noise | {"fc.r": noise["fc.r"][:1]}, ValueError),
-        (noise | {"fc.r": noise["fc.r"].float()}, TypeError),
-        (noise | {"other.r": noise["fc.r"]}, ValueError),
-        (3, TypeError),
-    ):
-        with pytest.raises(error, match="noise"):
-            net(x, noise=bad)
-    with pytest.raises((TypeError, ValueError), match="noise"):
-        small("batch_ensemble")(x, noise=noise)
-    with pytest.raises(ValueError, match="inputs"):
-        small("rank1", per_example=True).noise()
-    with pytest.raises(AttributeError, match="ensemble_size cannot be set"):
-        net.ensemble_size = 2
-    for value in (0, 1.5):
-        with pytest.raises((TypeError, ValueError), match="samples must be"):
-            net.samples = value

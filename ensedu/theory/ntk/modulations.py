@@ -1,0 +1,124 @@
+"""What members multiply units by: distributions of u and v."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray as Array
+from numpy.random import Generator
+
+from ensedu.common import checks
+from ensedu.common.arrays import check_rng
+
+KINDS = ("ones", "signs", "normal", "bernoulli")
+#: Points of the rule of a normal modulation on each side of 0, and how many standard deviations
+#: from the mean they reach.
+POINTS, REACH = 32, 7.0
+
+
+@dataclass(frozen=True)
+class Modulation:
+    """The distribution of the entries of u or v, independent of each other and of all else.
+
+    Attributes
+    ----------
+    kind
+        ``"ones"``, no modulation; ``"signs"``, +1 or -1 with equal chance; ``"normal"``,
+        N(mean, std²); ``"bernoulli"``, 0 with probability p and 1 / (1 - p) otherwise, as dropout
+        has it.
+    mean, std
+        Of ``"normal"``; `std` is above 0.
+    p
+        Of ``"bernoulli"``, 0 <= p < 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another kind, and for a number out of its range.
+
+    Examples
+    --------
+    >>> Modulation("signs").moments
+    (0.0, 1.0)
+    >>> Modulation("bernoulli", p=0.5).moments
+    (1.0, 2.0)
+    """
+
+    kind: str = "ones"
+    mean: float = 1.0
+    std: float = 1.0
+    p: float = 0.5
+
+    def __post_init__(self) -> None:
+        checks.one_of("kind", self.kind, KINDS)
+        checks.real("mean", self.mean)
+        checks.real("std", self.std, low=0.0)
+        checks.fraction("p", self.p)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """E[u] and E[u²]: all of u that a limit depends on."""
+        if self.kind == "normal":
+            return self.mean, self.mean**2 + self.std**2
+        values, chances = self.points
+        return float(chances @ values), float(chances @ values**2)
+
+    @property
+    def points(self) -> tuple[Float[Array, " points"], Float[Array, " points"]]:
+        """Values and their probabilities: all there are, or a rule that integrates as they do."""
+        if self.kind == "normal":
+            return _normal_points(self.mean, self.std)
+        if self.kind == "signs":
+            return np.array([-1.0, 1.0]), np.array([0.5, 0.5])
+        if self.kind == "bernoulli":
+            return np.array([0.0, 1 / (1 - self.p)]), np.array([self.p, 1 - self.p])
+        return np.ones(1), np.ones(1)
+
+    def sample(self, rng: Generator, *shape: int) -> Float[Array, "..."]:
+        """Draw entries of this shape."""
+        check_rng("rng", rng)
+        if self.kind == "normal":
+            return rng.normal(self.mean, self.std, shape)
+        values, chances = self.points
+        return rng.choice(values, shape, p=chances)
+
+
+def _normal_points(mean: float, std: float) -> tuple[Float[Array, " p"], Float[Array, " p"]]:
+    """Gauss-Legendre quadrature in the cube root of v, on each side of 0.
+
+    What is averaged has a kink at v = 0 (ReLU), or nearly a jump (the others, of large inputs):
+    points are dense there, and none is beyond it.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    points, chances = [], []
+    for side in (-1.0, 1.0):
+        center = side * mean / std
+        near, far = np.cbrt(np.maximum([center - REACH, center + REACH], 0.0))
+        roots = near + (far - near) * (nodes + 1) / 2
+        # d(root³) = 3 root² d(root)
+        chances.append((far - near) * weights * roots**2 * np.exp(-((roots**3 - center) ** 2) / 2))
+        points.append(side * std * roots**3)
+    v, chance = np.concatenate(points), np.concatenate(chances)
+    return v[chance > 0], chance[chance > 0] / chance.sum()
+
+
+ONES, SIGNS = Modulation("ones"), Modulation("signs")
+
+
+def one_for_each_layer(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
+    """Return a `Modulation` for each hidden layer."""
+    several = [value] * len(hidden) if isinstance(value, Modulation) else value
+    if not isinstance(several, (tuple, list)) or not all(
+        isinstance(one, Modulation) for one in several
+    ):
+        raise TypeError(
+            f"{name} must be a Modulation, or one for each hidden layer, got {checks.given(value)}"
+        )
+    if len(several) != len(hidden):
+        raise ValueError(
+            f"{name} must be one Modulation or one for each of {len(hidden)} hidden layers, got "
+            f"{len(several)}"
+        )
+    return list(several)

@@ -1,0 +1,74 @@
+"""Which members a network has, and what is theirs: the one place that asks its modules."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from ensedu.common.training import members_to_split
+from ensedu.methods import METHODS
+from ensedu.torch.base import MemberLayer, WeightLayer
+from ensedu.torch.dropout import MCDropout
+from ensedu.torch.network import Tile
+from ensedu.torch.whole.copies import MemberCopies
+from ensedu.torch.whole.members import ModelEnsemble
+
+
+def has_members(net: nn.Module) -> bool:
+    """Return whether a net has members, each of which may have examples of its own."""
+    return any(
+        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
+        for part in net.modules()
+    )
+
+
+def number_of_members(net: Any, otherwise: str) -> int:
+    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
+    parts = list(net.modules())  # a converted model knows it as a whole
+    those = [
+        part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
+    ]
+    sizes = {part.ensemble_size for part in those} - {None}
+    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
+
+
+def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
+    """Return the parameters of which each member has its own; none where there are no members."""
+    parameters: dict[int, nn.Parameter] = {}
+    for part in net.modules():
+        if isinstance(part, WeightLayer):
+            arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
+            own = [getattr(part, name) for name in arrays]
+        elif isinstance(part, MemberCopies):
+            own = [
+                p for name, p in part.named_parameters()
+                if part.role_inside(name, "shared") == "per_member"
+            ]  # fmt: skip
+        else:
+            continue
+        parameters |= {id(p): p for p in own if p is not None}
+    return [*parameters.values()]
+
+
+def axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
+    """Return how many axes may stand in front of the batch: by what a net adds, and by its end."""
+    parts = list(net.modules())
+    wholes: list[Any] = [part for part in parts if hasattr(part, "leading")]
+    tiles = [part for part in parts if isinstance(part, Tile)]
+    layers = [part for part in parts if isinstance(part, WeightLayer)]
+    if wholes:  # in one that was converted, layers have axes of their own
+        return {len(wholes[0].leading)}
+    if tiles:
+        return {1 + (tiles[0].ensemble_size is not None)}
+    added = int(any(isinstance(layer, MemberLayer) for layer in layers))
+    return {added, *(y.ndim + layer.batch_axis for layer in layers[-1:])}
+
+
+def draws_noise(net: nn.Module) -> bool:
+    """Whether two passes of a network in eval mode differ, by layers of this package."""
+    return any(map(_module_draws, net.modules()))
+
+
+def _module_draws(module: nn.Module) -> bool:
+    if isinstance(module, ModelEnsemble):
+        return module.draws
+    return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")

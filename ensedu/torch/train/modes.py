@@ -1,0 +1,88 @@
+"""In which mode modules run, also where several threads need one: each flag back as it was."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+WORDS = {
+    ("training", False): "in eval mode", ("training", True): "in training mode",
+    ("own_batches", False): "with one batch for all members",
+    ("own_batches", True): "with a batch for each member",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class _Wish:
+    """What one thread needs a flag of some modules to be, and what it was before."""
+
+    thread: int
+    flag: str
+    wanted: bool
+    before: dict[nn.Module, bool]
+
+
+_wishes: list[_Wish] = []
+_lock = threading.Lock()
+
+
+@contextmanager
+def predicting(net: nn.Module) -> Iterator[None]:
+    """Let a net predict: in eval mode, one batch for all members, without gradients."""
+    with batches_of_members(net, False), in_mode(net, training=False), torch.no_grad():
+        yield
+
+
+@contextmanager
+def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
+    """Let converted models take a batch for each member, or one for all; layers take both."""
+    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
+    with _flag(parts, "own_batches", wanted):
+        for part in parts:
+            part.own_batches = wanted
+        yield
+
+
+@contextmanager
+def in_mode(net: nn.Module, *, training: bool) -> Iterator[None]:
+    """Put each module of a net in training or eval mode, and back into its own."""
+    with _flag(net.modules(), "training", training):
+        net.train(training)
+        yield
+
+
+@contextmanager
+def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]:
+    """Give modules back the flag that they had, once no other thread needs what it is now.
+
+    Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
+    """
+    own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
+
+    def others() -> list[_Wish]:
+        same = (wish for wish in _wishes if wish.flag == flag and wish.thread != own.thread)
+        return [wish for wish in same if wish.before.keys() & own.before.keys()]
+
+    with _lock:
+        for other in others():
+            if other.wanted != wanted:
+                raise RuntimeError(
+                    f"net is used {WORDS[flag, other.wanted]} by another thread, so it cannot be "
+                    f"used {WORDS[flag, wanted]}; accepted is a copy for each thread, "
+                    "copy.deepcopy(net)"
+                )
+            own.before |= {p: had for p, had in other.before.items() if p in own.before}
+        _wishes.append(own)
+    try:
+        yield
+    finally:
+        with _lock:
+            _wishes.remove(own)
+            needed = {part for other in others() for part in other.before}
+            for part, had in own.before.items():
+                if part not in needed:
+                    setattr(part, flag, had)

@@ -1,0 +1,102 @@
+"""Copies of a model: those that are the members of a deep ensemble, and those that tools need."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ensedu.torch.trees import check_own_batches, map_tensors, stack_nested
+from ensedu.torch.whole.run import checked_index
+
+
+class MemberCopies(nn.Module):
+    """M whole models side by side: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
+
+    Inputs are what the model takes, with or without a batch axis; a tensor is copied for each
+    member.
+    """
+
+    def __init__(self, members: Sequence[nn.Module], shared: Sequence[str]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList(members)
+        self.training = self.members.training = members[0].training
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
+        self._shared = tuple(f"{name}." for name in shared)
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch: (M,)."""
+        return (len(self.members),)
+
+    @property
+    def ensemble_size(self) -> int:
+        """Number of members M."""
+        return len(self.members)
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        raise AttributeError(
+            f"ensemble_size cannot be set, got {value!r}; accepted is another ensemble of the model"
+        )
+
+    def role_inside(self, path: str, role: str) -> str:
+        """For `ensedu.counting`: the role of a parameter in here that would have `role` outside."""
+        own = path.removeprefix("members.").partition(".")[2] + "."
+        return "per_member" if role == "shared" and not own.startswith(self._shared) else role
+
+    def member(self, index: int | tuple[int, ...], noise: None = None) -> nn.Module:
+        """Return a copy of one member; raises as `ModelEnsemble.member` does."""
+        if noise:
+            raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
+        member = self.members[checked_index(index, self.leading)[0]]
+        return copied(member)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if self.own_batches:
+            check_own_batches(len(self.members), args, kwargs)
+
+        def inputs_of(tree: Any, i: int) -> Any:
+            # A member that works in place would change the next one's input.
+            return map_tensors(
+                lambda _, x: (x[i] if self.own_batches else x).clone(), tree, "input", strict=False
+            )
+
+        outputs = [
+            member(*inputs_of(args, i), **inputs_of(kwargs, i))
+            for i, member in enumerate(self.members)
+        ]
+        return stack_nested(outputs, "the output")
+
+    def extra_repr(self) -> str:
+        return f"leading={self.leading}"
+
+
+def copied(model: nn.Module) -> nn.Module:
+    """Return a copy, also of a model on whose modules a pass has left tensors with a graph."""
+    return copy.deepcopy(model, detached_tensors(model))
+
+
+def without_values(model: nn.Module) -> nn.Module:
+    """Return a copy whose parameters and buffers have shapes alone; what is tied stays tied."""
+    memo = detached_tensors(model)
+    for parameter in model.parameters():
+        empty = torch.empty_like(parameter, device="meta")
+        memo[id(parameter)] = nn.Parameter(empty, parameter.requires_grad)
+    for buffer in model.buffers():
+        memo[id(buffer)] = torch.empty_like(buffer, device="meta")
+    return copy.deepcopy(model, memo)
+
+
+def detached_tensors(model: nn.Module) -> dict[int, Any]:
+    """Return a memo for ``deepcopy`` of the tensors that a pass left on modules."""
+    memo: dict[int, Any] = {}
+    for part in model.modules():
+        for attribute in vars(part).values():
+            values = attribute.values() if isinstance(attribute, dict) else attribute
+            for value in values if isinstance(attribute, (dict, list, tuple)) else [attribute]:
+                if isinstance(value, Tensor) and not value.is_leaf:
+                    memo[id(value)] = value.detach().clone()
+    return memo

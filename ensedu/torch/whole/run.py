@@ -1,0 +1,251 @@
+"""One pass of all members: who runs, what is drawn, and the arrays that they have."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ensedu.common import checks
+from ensedu.torch.base import depends_on_input
+from ensedu.torch.dropout import checked_mask
+from ensedu.torch.trees import map_tensors, named_tensors
+from ensedu.torch.variational import softplus
+
+# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
+functorch: Any = torch._C._functorch
+
+Noise = dict[str, dict[str, Tensor]]
+
+
+@dataclass(eq=False)
+class Run:
+    """One pass: its noise, and who runs.
+
+    Attributes
+    ----------
+    layers
+        The arrays of members, by their path.
+    sizes
+        Numbers of samples and of members, each ``None`` where there is no such axis.
+    given
+        Noise, by path; ``None`` to draw.
+    generator
+        What to draw from.
+    apart
+        Whether members draw masks of dropout, and move running statistics, each for itself.
+    own_batches
+        Whether inputs are (M, B, …), a batch for each member.
+    keeps
+        Whether the net is in its own mode, and its state moves.
+    """
+
+    layers: dict[str, Any]
+    sizes: tuple[int | None, int | None]
+    given: Noise | None = None
+    generator: torch.Generator | None = None
+    apart: bool = True
+    own_batches: bool = False
+    keeps: bool = True
+    #: The member that runs; the level of ``vmap`` at which all do.
+    member: int | None = field(default=None, init=False)
+    level: int | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        #: The axes in front of the batch, and how many members run, those of each sample.
+        self.leading = tuple(size for size in self.sizes if size is not None)
+        self.rows, self.randomness = prod(self.leading), "different" if self.apart else "same"
+        self.noise: Noise = self.given or {}
+        #: How often each part was called.
+        self.calls: Counter[str] = Counter()
+        self._arrays: dict[str, dict[str, Tensor | None]] = {}
+
+    def own(self, rows: Tensor) -> Tensor:
+        """Return what the member that runs has of (members, …)."""
+        if self.member is not None:
+            return rows[self.member]
+        return functorch._add_batch_dim(rows, 0, self.level)
+
+    def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
+        """Return what all members have of x, (members, …), or x itself where they do not differ."""
+        if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != self.level:
+            return x, False
+        axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
+        return (x.movedim(axis, 0) if axis else x), True
+
+    def tree_of_all(self, tree: Any, name: str) -> tuple[Any, bool]:
+        """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
+        differ = any(self.of_all(x)[1] for _, x in named_tensors(tree))
+
+        def rows(_: str, x: Tensor) -> Tensor:
+            x, has_rows = self.of_all(x)
+            return x if has_rows or not differ else x.expand(self.rows, *x.shape)
+
+        return map_tensors(rows, tree, name), differ
+
+    def copied(self, inputs: Any) -> Any:
+        """Return copies, for a model that works in place; of own batches one for each sample."""
+        samples = (self.sizes[0] or 1) if self.own_batches else 1
+
+        def copy(_: str, x: Tensor) -> Tensor:
+            return x.clone() if samples == 1 else x.repeat(samples, *[1] * (x.ndim - 1))
+
+        return map_tensors(copy, inputs, "input", strict=False)
+
+    def inputs(self, copied: Any) -> Any:
+        """Return what the member that runs has of copied inputs."""
+        if not self.own_batches:
+            return copied
+        return map_tensors(lambda _, x: self.own(x), copied, "input", strict=False)
+
+    def is_at_once(self) -> bool:
+        """Whether all members run, and inside of no other transform of ``torch.func``."""
+        return self.level is not None and functorch.peek_interpreter_stack().level() == self.level
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """Leave ``vmap``, as the rule of an ``autograd.Function`` does, which takes 0.3 ms."""
+        if self.level is None:
+            yield
+            return
+        inside = functorch.pop_dynamic_layer_stack()
+        try:
+            yield
+        finally:
+            functorch.push_dynamic_layer_stack(inside)
+
+    def for_all(self, function: Callable[[Tensor, bool], Tensor], x: Tensor) -> Tensor:
+        """Return ``function(x of all members, whether they differ)`` to each member."""
+        with self.outside():
+            y = function(*self.of_all(x))
+        return self.own(y)
+
+    def call_of(self, path: str) -> int:
+        """Return how often a part was called before in this pass."""
+        self.calls[path] += 1
+        return self.calls[path] - 1
+
+    def noise_of(self, path: str, shape: tuple[int, ...] | None = None) -> dict[str, Tensor] | None:
+        """Return the noise of a layer for an input, of its weights without: given, or drawn once.
+
+        Raises ``ValueError`` where no noise makes one weight of a layer.
+        """
+        layer = self.layers[path]
+        if not hasattr(layer, "noise"):
+            return None
+        drawn_once = self.given is not None or not depends_on_input(layer)
+        if shape is None and (getattr(layer, "per_example", False) or not drawn_once):
+            raise ValueError(
+                f"{path or 'the model'} draws for each example, and no member has one weight; "
+                "accepted is per_example=False, or estimator='weights'"
+            )
+        if drawn_once:
+            if path not in self.noise:
+                self._check_may_draw(path)
+                self.noise[path] = self.draw(path)
+            return self.noise[path]
+        key = f"{path} {self.call_of(path)}"
+        if key not in self.noise:
+            self.noise[key] = layer.noise(self.generator, shape)
+        return self.noise[key]
+
+    def draw(self, path: str) -> dict[str, Tensor]:
+        """Draw what makes one function of each member's layer, for any input."""
+        layer = self.layers[path]
+        if getattr(layer, "per_example", False):
+            raise ValueError(
+                f"noise of {path or 'the model'} depends on its input for per_example=True; "
+                "accepted are the inputs too, net.noise(generator, x)"
+            )
+        if depends_on_input(layer):  # noise of the weights makes one function of such a layer, too
+            rows = [layer.noise(self.generator) for _ in range(self.rows)]
+            return {key: torch.stack([row[key] for row in rows]) for key in rows[0]}
+        pixels = [1] * (-2 - layer.batch_axis)
+        return layer.noise(self.generator, (*self.leading, 1, layer.inputs, *pixels))
+
+    def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
+        """Return the mask of this call of a dropout, for all members."""
+        number = self.call_of(path)
+        name, every = f"mask{number or ''}", (self.rows, *shape)
+        masks = self.noise.setdefault(path, {})
+        if name not in masks:
+            self._check_may_draw(path)
+            sizes = (self.rows, 1, *shape[1:])
+            masks[name] = torch.rand(sizes, generator=self.generator, device=device) >= p
+        with named_errors(path):
+            return checked_mask({"mask": masks[name]}, every, len(shape) - 1)
+
+    def _check_may_draw(self, path: str) -> None:
+        if self.given is not None:
+            raise ValueError(
+                f"noise has nothing for {path or 'the model'}, accepted is what net.noise() "
+                "returns for such inputs"
+            )
+
+    def arrays(self, path: str) -> dict[str, Tensor | None]:
+        """Return the weight and bias of all members, (members, …)."""
+        if path not in self._arrays:
+            layer = self.layers[path]
+            with self.outside():
+                noise: Any = self.noise_of(path)
+                with named_errors(path):
+                    weight = layer.stored_weights(noise)
+                bias = getattr(layer, "bias", None)
+                if getattr(layer, "bias_mean", None) is not None:
+                    bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
+                if bias is not None:
+                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.rows, -1)
+                weight = weight.flatten(0, len(self.leading) - 1)
+                self._arrays[path] = {"weight": weight, "bias": bias}
+        return self._arrays[path]
+
+    def read(self, path: str, key: str) -> Tensor | None:
+        """Return what a layer has for its weight or bias, where the model itself reads it."""
+        rows = self.arrays(path)[key]
+        return None if rows is None else self.own(rows)
+
+
+class Formed(dict[str, Any]):
+    """Parameters of a layer that are formed only where the model itself reads them."""
+
+    def __init__(self, keys: Any, read: Callable[[str], Tensor | None]) -> None:
+        super().__init__(dict.fromkeys(keys))
+        self._read = read
+
+    def __getitem__(self, key: str) -> Tensor | None:
+        return self._read(key)
+
+    def items(self) -> Any:
+        """As a dict's."""
+        return [(key, self._read(key)) for key in self]
+
+    def values(self) -> Any:
+        """As a dict's."""
+        return [self._read(key) for key in self]
+
+
+@contextmanager
+def named_errors(path: str) -> Iterator[None]:
+    """Let an error begin with the part that it is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{path or 'the model'}: {error}") from None
+
+
+def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
+    """Check the index of a member, an integer or one for each leading axis."""
+    numbers = index if isinstance(index, tuple) else (index,)
+    if len(numbers) != len(leading):
+        raise ValueError(
+            f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
+            f"leading axes {leading}, got {index!r}"
+        )
+    for number, size in zip(numbers, leading, strict=True):
+        if checks.natural_int("index", number) >= size:
+            raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
+    return tuple(int(number) for number in numbers)
