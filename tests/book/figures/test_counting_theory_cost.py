@@ -236,16 +236,29 @@ def test_what_is_left_of_the_speed_is_the_formula_in_its_units():
     assert (2, 1e8, pytest.approx(1e-5), "in a ring") in seen
 
 
-def test_only_what_is_better_decides_and_a_price_has_its_digits():
-    words = {"single_scaled": "unclear", "rank1": "better", "linear": "worse"}
-    pooled = {"middle": -0.5, "low": -1.255, "high": -0.004, "sources": {}, "tasks": ()}
-    beside = {k: Pooled(**pooled, p=0.01, adjusted=0.03, word=word) for k, word in words.items()}
-    price = {"kept": 1.484, "train_seconds": 3.73, "predict_seconds": 5.71, "passes": 32}
-    one, *rows = choosing.table(beside, dict.fromkeys(["single", *words], price)).rows
-    assert [row.cells[0].text for row in (one, *rows)] == ["–", *words.values()]
-    assert [row.cells[0].decisive for row in rows] == [False, True, False]
-    assert rows[0].cells[0].aside == "[−1.25, 0.00]"
-    assert [cell.text for cell in rows[0].cells[1:]] == ["1.48", "3.73", "5.7", "32"]
+def test_a_budget_pays_for_whom_no_price_is_above_it():
+    words = {"swag": "unclear", "deep_ensemble": "better", "linear": "worse", "rank1": "better"}
+    prices = {"swag": (22, 1, 32), "deep_ensemble": (4, 1.41, 4), "linear": (0.01, 0.02, None),
+              "rank1": (1.48, 3.73, 32)}  # fmt: skip
+    of = {name: dict(zip(("kept", "train_seconds", "passes"), prices[name])) for name in words}
+    beside = {
+        name: Pooled(middle=k, low=k - 1, high=k + 1, p=0.01, adjusted=0.03, word=word, sources={},
+                     tasks=())
+        for k, (name, word) in enumerate(words.items())
+    }  # fmt: skip
+    budget = choosing.Budget(beside, of)
+    for limits, left, better in (
+        ((1, 1, 1), 1, "none of them for sure"), ((4, 2, 4), 2, "deep ensemble"),
+        ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
+    ):  # fmt: skip
+        state = dict(zip(budget.choices, limits, strict=True))
+        assert budget.say(*limits) == (
+            f"You can pay for {left} of 4. Better than one network: {better}."
+        )
+        figure = drawn(lambda state=state: budget.draw(**state))
+        lines = [line for axes in figure.axes for line in axes.lines]
+        covered = {float(one.get_ydata()[0]) for one in lines if one.get_label() == "_cover"}
+        assert len({y for y in covered if y == y}) == 4 - left
 
 
 def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():

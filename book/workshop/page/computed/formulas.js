@@ -173,4 +173,20 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
   };
 };
 
-export const FORMULAS = { posterior, line, devices, flow };
+// Whom a budget pays for: which prices are too high, and which rows are covered.
+const budget = ({ better, rows, ends, ...prices }, limits) => {
+  const high = Object.entries(prices).map(([price, paid]) => [price, paid.map((value) => value > limits[price])]);
+  const out = rows.map((_, k) => high.some(([, one]) => one[k]));
+  const found = {
+    fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
+    across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
+  };
+  rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
+  for (const [price, one] of high) {
+    Object.assign(found, { [`${price}_beyond`]: [limits[price], ends[price][1]], [price]: prices[price] });
+    found[`${price}_high`] = rows.map((row, k) => (one[k] ? row : NaN));
+  }
+  return found;
+};
+
+export const FORMULAS = { posterior, line, devices, flow, budget };
