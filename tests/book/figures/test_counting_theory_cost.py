@@ -240,7 +240,10 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
     words = {"swag": "unclear", "deep_ensemble": "better", "linear": "worse", "rank1": "better"}
     prices = {"swag": (22, 1, 32), "deep_ensemble": (4, 1.41, 4), "linear": (0.01, 0.02, None),
               "rank1": (1.48, 3.73, 32)}  # fmt: skip
-    of = {name: dict(zip(("kept", "train_seconds", "passes"), prices[name])) for name in words}
+    of = {
+        name: dict(zip(("kept", "train_seconds", "passes"), prices[name], strict=True))
+        for name in words
+    }
     beside = {
         name: Pooled(middle=k, low=k - 1, high=k + 1, p=0.01, adjusted=0.03, word=word, sources={},
                      tasks=())
