@@ -1,6 +1,6 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
-import { arrive, asRead, controlOf, enroll } from "../common/figures.js";
+import { arrive, asRead, controlOf, enroll, mark } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
 import { grip, plot, shape } from "./plot.js";
 
@@ -32,8 +32,21 @@ const setUpFigure = (root) => {
     const numbers = FORMULAS[formula](data, state, moved);
     const sentence = fill(words[numbers.said ?? 0], { ...state, ...numbers });
     drawing.draw(numbers, sentence);
+    small?.draw(numbers, "");
     if (live.textContent !== sentence) live.textContent = sentence;
+    mark(name, setting());
     if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
+  };
+  // A copy is as wide as its place, and not as the page is.
+  let small = null;
+  const copy = (side) => {
+    if (small?.side !== side) {
+      const frame = root.querySelector(".ensedu-axes").cloneNode(true);
+      frame.querySelectorAll("source").forEach((source) => (side === "wide" ? source.remove() : source.removeAttribute("media")));
+      plot(frame, { wide: parts[side], narrow: parts[side] }, ({ draw }) => (small = { side, frame, draw }));
+      show();
+    }
+    return { words: live.textContent, frame: small.frame };
   };
   const soon = () => {
     cancelAnimationFrame(waiting);
@@ -123,7 +136,7 @@ const setUpFigure = (root) => {
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
   const alone = () => undefined; // no other figure moves with this one
-  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, moved: alone });
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy, moved: alone });
 };
 
 export const beginFigures = () => {
