@@ -35,9 +35,9 @@ PROMISED = "promised: 90%"
 GAINS = -2.6, 3.0
 #: Prices, by what `reading.prices` calls them, and the ends and ticks of their axes.
 PRICES = {
-    "memory": ("kept", (0.8, 30), (1, 4, 22)),
-    "training": ("train_seconds", (0.8, 8), (1, 2, 6)),
-    "passes": ("passes", (0.8, 42), (1, 4, 32)),
+    "memory": ("kept", (0.66, 33), (1, 4, 22)),
+    "training": ("train_seconds", (0.75, 8), (1, 2, 6)),
+    "passes": ("passes", (0.66, 49), (1, 4, 32)),
 }
 #: How what stands at 0 is written.
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}

@@ -11,7 +11,7 @@ const MOST_GRIPS = 16; // of more points, one changes nothing that is seen
 // Fields of a sentence, as Python fills them: {name}, {name:g}, {name:.2f}.
 export const fill = (sentence, values) =>
   sentence.replace(/\{(\w+)(?::(?:g|\.(\d)f))?\}/g, (_, name, digits) =>
-    digits ? values[name].toFixed(digits) : String(values[name]));
+    digits ? values[name].toFixed(digits) : String(values[name])).replace(/(?<!\w)-(?=\d)/g, "−");
 
 // What is there for scripts alone.
 export const unpack = (root) => {
