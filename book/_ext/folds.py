@@ -57,9 +57,7 @@ def changes(cell, page):
     for code in cell.children[0].findall(nodes.literal_block):
         for asked in CHANGE.findall(code.astext()):
             words = escape(asked.replace("\n# ", " "))
-            found.append(
-                f'<p class="ensedu-change">Change {link}: {words}</p>'
-            )
+            found.append(f'<p class="ensedu-change">Change {link}: {words}</p>')
         code.children = [nodes.Text(CHANGE.sub("", code.astext()))]
         code.rawsource = code.astext()
     return [nodes.raw("", one, format="html") for one in found]

@@ -29,6 +29,8 @@ PAGES = {
     "fig-gf-first": "book/theory/gradient-flow",
     "fig-sp-projected": "book/cost/speed-and-memory",
     "fig-choose-budget": "book/cost/choosing",
+    "fig-de-gain": "book/counting/deep-ensemble",
+    "fig-be-saves": "book/counting/batch-ensemble",
 }
 SETTINGS = 10
 # What a page has, as far as its script asks for it before it begins.

@@ -189,4 +189,24 @@ const budget = ({ better, rows, ends, ...prices }, limits) => {
   return found;
 };
 
-export const FORMULAS = { posterior, line, devices, flow, budget };
+// How the squared errors of members split by their average.
+const gain = ({ predictions, truth }, { members }, moved = {}) => {
+  const at = predictions.slice(0, members).map((one, i) => moved[i]?.[0] ?? one);
+  const rows = at.map((_, i) => 1 - (i + 1) / (members + 1));
+  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / members;
+  const [average, own] = [mean(at), mean(at.map((one) => (one - truth) ** 2))];
+  const off = (average - truth) ** 2;
+  return {
+    at, rows, all: [0, 1], first: [2, 2], second: [1, 1], across: at.flatMap((one) => [truth, one, one]),
+    along: rows.flatMap((row) => [row, row, NaN]), average: [average, average], own, off, apart: own - off,
+    whole: [0, own], left: [0, off], gained: [off, own],
+  };
+};
+
+// What a layer n → n of a BatchEnsemble stores, in percent of a deep ensemble's.
+const saves = ({ widths, at }, { members: M }) => {
+  const part = widths.map((n) => (100 * (n + 3 * M)) / (M * (n + 1)));
+  return { widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1 };
+};
+
+export const FORMULAS = { posterior, line, devices, flow, budget, gain, saves };
