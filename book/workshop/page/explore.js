@@ -185,7 +185,6 @@ const dock = (() => {
   };
   close.addEventListener("click", shut);
   return {
-    refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
       box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
