@@ -2,7 +2,8 @@
 
 A cell with the tag `check` begins with a comment, `# Checked: …`, and one with
 the tag `yours` with `# Yours: …`: that is the line. They are executed and
-tested as any other. What a figure comes from folds with its code.
+tested as any other. What a figure comes from folds with its code. A page runs
+nothing: what code asks a reader to change stands below it, as for Jupyter.
 """
 
 import re
@@ -18,6 +19,7 @@ FIRST = {
     "yours": ("# Yours: ", "Try it in Jupyter: "),
 }
 TABLE = '<table class="ensedu-table"'
+CHANGE = re.compile(r"^# Change this: (.*(?:\n# .*)*)\n", re.MULTILINE)
 MENU = re.compile(r'<ul class="ensedu-sources">.*?</ul>', re.DOTALL)
 
 
@@ -40,10 +42,25 @@ class FoldCells(SphinxTransform):
                 words = "Data and code" if menu else "Code"
                 cell.children = [*outputs, *fold("menu", words, [*menu, code])]
             else:
+                cell += changes(cell, self.env.docname)
                 continue
             for child in cell.children:
                 child.parent = cell
             cell.attributes.pop("hide_mode", None)  # folded already
+
+
+def changes(cell, page):
+    """Take out of code what a reader may change; return a paragraph of it."""
+    notebook = f"{'../' * page.count('/')}_sources/{page}.ipynb"
+    link = f'<a href="{notebook}" download>in Jupyter</a>'
+    found = []
+    for code in cell.children[0].findall(nodes.literal_block):
+        for asked in CHANGE.findall(code.astext()):
+            words = escape(asked.replace("\n# ", " "))
+            found.append(f'<p class="ensedu-change">Change {link}: {words}</p>')
+        code.children = [nodes.Text(CHANGE.sub("", code.astext()))]
+        code.rawsource = code.astext()
+    return [nodes.raw("", one, format="html") for one in found]
 
 
 def shows(cell):

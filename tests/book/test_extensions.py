@@ -17,7 +17,7 @@ from sphinx.errors import ConfigError, ExtensionError
 from book._ext import launch, palette, pictures
 from book._ext.access import tie
 from book._ext.checked import CLAIMS
-from book._ext.folds import FoldCells, first_line, fold, shows
+from book._ext.folds import FoldCells, changes, first_line, fold, shows
 from book._ext.house import COLUMN, LINE, stack_tables
 from book._ext.reading import read
 from ensedu.methods import METHODS
@@ -150,6 +150,15 @@ def test_a_tagged_cell_folds_to_its_first_line_which_it_must_have(tag, source, l
     with pytest.raises(ExtensionError, match=f"with the tag '{tag}' must begin with '# .*got 'x'"):
         first_line(cell("x"), tag)
     assert "&lt;b&gt;" in fold(tag, "a <b>", [])[0].astext()
+
+
+def test_what_a_page_cannot_change_stands_below_its_code_as_for_jupyter():
+    asked = cell("import a\n# Change this: b, to 3 < c.\n# What is left?\nb = 2\n")
+    (said,) = changes(asked, "book/theory/page")
+    assert asked.astext() == "import a\nb = 2\n"
+    assert 'href="../../_sources/book/theory/page.ipynb" download' in said.astext()
+    assert said.astext().endswith(": b, to 3 &lt; c. What is left?</p>")
+    assert not changes(asked, "book/theory/page")
 
 
 def test_the_code_of_tables_and_figures_steps_back():

@@ -1,6 +1,6 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
-import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink } from "./common/figures.js";
+import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, mark } from "./common/figures.js";
 import { onPage } from "./common/widget.js";
 
 const PHONE = matchMedia("(max-width: 600px)");
@@ -108,7 +108,8 @@ const sayWherePointed = (root, rows) => {
 };
 
 // A small copy of a figure that is out of sight: of one that a link beside it sets, and of one that
-// its section speaks of to its end (`data-stays`). In the margin, or a strip below that folds.
+// its section speaks of to its end (`data-stays`). In the margin, which lends it the figure's controls,
+// or a strip below that folds.
 const dock = (() => {
   const box = document.createElement("aside");
   box.className = "ensedu-dock";
@@ -120,6 +121,7 @@ const dock = (() => {
   let shown = null;
   let called = null; // by which link
   let closed = null; // by the reader
+  let lent = null; // controls, and what keeps their place
   let turn = 0;
 
   const top = () => document.querySelector(".bd-header-article")?.getBoundingClientRect().bottom ?? 0;
@@ -134,10 +136,8 @@ const dock = (() => {
   };
   const refresh = async () => {
     const mine = ++turn;
-    if (!shown) return;
-    const said = () => ({ words: shown.root.querySelector(".ensedu-live").textContent, frame: shown.frame?.cloneNode(true) });
-    const copy = await (shown.copy ?? said)();
-    if (mine !== turn) return;
+    const copy = await shown?.copy(MARGIN.matches ? "narrow" : "wide");
+    if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     image.hidden = !copy.image;
     if (copy.image) image.src = copy.image;
@@ -145,13 +145,29 @@ const dock = (() => {
     if (copy.frame) fold.append(copy.frame);
     box.hidden = false;
   };
+  const said = new MutationObserver(refresh);
+  const lend = () => {
+    const [bar, place] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
+    if (!bar) return;
+    place.style.height = `${bar.offsetHeight}px`;
+    bar.replaceWith(place);
+    words.after(bar);
+    lent = [bar, place];
+  };
   const put = (explorer) => {
     if (explorer === shown) return;
     shown?.left?.();
+    said.disconnect();
+    lent?.[1].replaceWith(lent[0]);
+    lent = null;
     shown = explorer;
     box.hidden = true;
     if (!shown) return;
     const figure = figureOf(shown);
+    box.style.setProperty("--ensedu-room", `${innerWidth - figure.getBoundingClientRect().right}px`);
+    const live = shown.root.querySelector(".ensedu-live"); // an X-ray and a trainer tell by themselves
+    if (live) said.observe(live, { childList: true });
+    lend();
     way.textContent = `To ${figure.querySelector(".caption-number")?.textContent.trim() || "the figure"}`;
     way.href = `#${figure.id || shown.root.dataset.name}`;
     fold.open = MARGIN.matches || Boolean(called);
@@ -169,7 +185,6 @@ const dock = (() => {
   };
   close.addEventListener("click", shut);
   return {
-    refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
       box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
@@ -180,7 +195,7 @@ const dock = (() => {
       setTimeout(refresh, 2 * CROSSING); // it may be on its way
     },
     start() {
-      document.body.append(box);
+      document.querySelector(".bd-article").append(box);
       let waits = false;
       const later = () => {
         if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
@@ -239,6 +254,7 @@ const setUp = (root, number) => {
   // The next frame is decoded before it replaces this one, so nothing flashes.
   const show = async () => {
     controls.forEach((one) => one.say());
+    mark(name, state());
     printed.textContent = `Set to ${controls.map((one) => `${one.words} ${asRead(one.value)}`).join(", ")}.`;
     const mine = ++turn;
     const index = indexOf(positions());
@@ -256,7 +272,6 @@ const setUp = (root, number) => {
     live.textContent = alts[index];
     hidePointed?.();
     root.dataset.shown = String(index);
-    dock.refresh();
     if (look === PAPER) return;
     const printable = await source(index, PAPER).catch(() => null);
     if (printable && mine === turn) place(index, PAPER, printable);
@@ -332,12 +347,13 @@ const setUp = (root, number) => {
   root.dataset.shown = String(first);
   controls.forEach((one) => one.say());
   // What a small copy shows of it: the margin is narrow, a strip is wide.
-  const copy = async () => {
+  const copy = async (side) => {
     const index = Number(root.dataset.shown);
-    const look = shownLook().replace(/^\w+/, MARGIN.matches ? "narrow" : "wide");
-    const [wide, high] = sizes[index].slice(2 * MARGIN.matches);
-    return { words: alts[index], image: high < TALLEST * wide ? await source(index, look).catch(() => "") : "" };
+    const [wide, high] = sizes[index].slice(2 * (side === "narrow"));
+    const image = high < TALLEST * wide ? await source(index, shownLook().replace(/^\w+/, side)).catch(() => "") : "";
+    return { words: alts[index], image };
   };
+  mark(name, state());
   // Another theme, or a phone that is turned, has pictures of its own.
   const relook = () => root.dataset.shown !== String(first) && show();
   enroll(name, { root, frame, follow, set, moved, copy, relook });
@@ -360,6 +376,10 @@ export const begin = () => onPage("body", () => {
   addEventListener("hashchange", () => {
     const explorer = followLink(location.hash);
     if (explorer) figureOf(explorer).scrollIntoView({ block: "start" });
+  });
+  addEventListener("message", ({ source, data }) => {
+    for (const [name, { frame }] of explorers)
+      if (data?.from === "xray" && data.hash !== undefined && frame?.contentWindow === source) mark(name, new URLSearchParams(data.hash.slice(1)));
   });
   const relook = () => explorers.forEach((one) => one.relook?.());
   for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);

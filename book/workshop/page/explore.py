@@ -76,7 +76,8 @@ def explore(
         A function of the sliders' names that returns a Matplotlib figure, the same one each time
         for the same values: a figure that was drawn once is kept. While the book is built, it is
         called in each `workshop.plot.Look`, wide and narrow. Or an object whose methods are
-        ``draw`` and ``say``, which is its `alt`, and whose ``choices`` are its sliders, if any.
+        ``draw`` and ``say``, which is its `alt`, and whose ``choices`` and ``start`` are its
+        sliders and their first values, if any.
     alt
         The figure in one or two sentences: what is seen and what it means. A function of the same
         names that returns a string, or a template such as
@@ -127,6 +128,7 @@ def explore(
     formula = draw if isinstance(draw, Computed) else None
     if isinstance(draw, Drawn) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
+        start = start or getattr(draw, "start", None)
         draw = draw.draw
     if not callable(draw) or isinstance(draw, type):
         raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")

@@ -4,6 +4,7 @@ A curve that moves has a gid, ``moves("x", "mean")``: the names of the numbers t
 same drawing code gives the picture, and tells a script all but those numbers.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -25,6 +26,7 @@ from workshop.plot.text_layout import SMALL
 
 PREFIX = "moves:"
 POINTS = 72  # an inch
+NEGATIVE = re.compile(r"(?<!\w)-(?=\d)")
 LETTERS = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}
 
 
@@ -62,7 +64,8 @@ class Computed:
         """Say one thing about it."""
         settings |= dict(zip(self.choices, values, strict=False))
         found = settings | self.numbers(**settings)
-        return self.words[found.get("said", 0)].format(**found)
+        words = self.words[found.get("said", 0)].format(**found)
+        return NEGATIVE.sub("\N{MINUS SIGN}", words)
 
 
 def steps(low: float | int, high: float | int, step: float | int) -> list[float | int]:

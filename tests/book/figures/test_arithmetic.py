@@ -124,3 +124,31 @@ def test_the_cheat_sheets_formula_is_the_count(method):
     said = re.sub(r"(?<=[Mmn\d])(?=[Mmn(])", "*", cheat_sheet.formula(method))
     counted = counting.layer(5, 7, method, **size_option(method, 3))
     assert eval(said, {"M": 3, "m": 5, "n": 7}) == counted.total
+
+
+def test_a_budget_pays_for_whom_no_price_is_above_it():
+    words = {"swag": "unclear", "deep_ensemble": "better", "linear": "worse", "rank1": "better"}
+    prices = {"swag": (22, 1, 32), "deep_ensemble": (4, 1.41, 4), "linear": (0.01, 0.02, None),
+              "rank1": (1.48, 3.73, 32)}  # fmt: skip
+    of = {
+        name: dict(zip(("kept", "train_seconds", "passes"), prices[name], strict=True))
+        for name in words
+    }
+    beside = {
+        name: Pooled(middle=k, low=k - 1, high=k + 1, p=0.01, adjusted=0.03, word=word, sources={},
+                     tasks=())
+        for k, (name, word) in enumerate(words.items())
+    }  # fmt: skip
+    budget = choosing.Budget(beside, of)
+    for limits, left, better in (
+        ((1, 1, 1), 1, "none of them for sure"), ((4, 2, 4), 2, "deep ensemble"),
+        ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
+    ):  # fmt: skip
+        state = dict(zip(budget.choices, limits, strict=True))
+        assert budget.say(*limits) == (
+            f"You can pay for {left} of 4. Better than one network: {better}."
+        )
+        figure = drawn(lambda state=state: budget.draw(**state))
+        lines = [line for axes in figure.axes for line in axes.lines]
+        covered = {float(one.get_ydata()[0]) for one in lines if one.get_label() == "_cover"}
+        assert len({y for y in covered if y == y}) == 4 - left

@@ -1,82 +1,201 @@
-"""Which one should you use: its table of gains and prices, and what its figure draws and says."""
+"""Which one should you use: methods that a budget pays for, and what its figures draw and say."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
+import numpy as np
 from jaxtyping import Float
+from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from ensedu.contest.statistics import Pooled
-from ensedu.counting.text_table import TextTable
 from workshop import plot
-from workshop.figures.learning.shootout import row_name
-from workshop.page.method_table import method_table
+from workshop.experiments.contest import reading
+from workshop.figures.learning.shootout import brief
+from workshop.plot.forest import BAND, EQUAL, REFERENCE, WAYS
+from workshop.plot.moving import Computed, moves, steps
+from workshop.plot.panels import EDGE, LINE, TITLE, inches, place, set_axis, set_row_axis, write
+from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
 from workshop.plot.text_layout import SMALL
 
-CAPTION = (
-    "What each method gains, and what you pay. NLL: the contest's word beside one network, with "
-    "the interval of the typical difference, in units; less is better. Parameters and times are "
-    "multiples of one network's."
+BUDGET = (
+    "What you can pay decides what you can choose from. Who is pale has a price that is too high, "
+    "the black dot. Left: the typical difference in NLL from one network, in the contest's units, "
+    "and its interval. Prices are multiples of one network's; memory is its parameters."
 )
-#: Em of the table where its rows are lines, in fonts that run wide.
-WIDE = 45.0
 CAPTION_ENDS = (
     "Conformal intervals keep their promise on average, but neither under noise on the inputs nor "
     "for each fifth of the mixtures: least squares on concrete, 60 splits. Noise is in standard "
     "deviations of each input."
 )
-#: Columns of prices, with their digits, by what `reading.prices` calls them.
-PRICES = {
-    "kept": ("parameters", 2),
-    "train_seconds": ("training", 2),
-    "predict_seconds": ("prediction", 1),
-    "passes": ("passes", 0),
-}
 #: What a line at 90% means.
 PROMISED = "promised: 90%"
+#: Ends of the axis of gains.
+GAINS = -2.6, 3.0
+#: Prices, by what `reading.prices` calls them, and the ends and ticks of their axes.
+PRICES = {
+    "memory": ("kept", (0.66, 33), (1, 4, 22)),
+    "training": ("train_seconds", (0.75, 8), (1, 2, 6)),
+    "passes": ("passes", (0.66, 49), (1, 4, 32)),
+}
+#: How what stands at 0 is written.
+REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
+#: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
+ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
+#: How much is covered: of a row that is too dear, and of an axis beyond what is paid.
+COVER, BEYOND = 0.72, 0.15
 
 
-class Prices(TextTable):
-    """A table whose rows are blocks of few lines on a phone: two prices stand in one."""
-
-    def table_width(self) -> float:
-        """Return `WIDE`."""
-        return WIDE
-
-    def html(self) -> str:
-        """Return it for the book's page."""
-        return f'<div class="ensedu-prices">{super().html()}</div>'
-
-
-def table(beside: Mapping[str, Pooled], prices: Mapping[str, Mapping[str, float | None]]) -> Prices:
-    """Return a row a contestant: the contest's word, and what it costs; who is better is bold.
+class Budget(Computed):
+    """Whom a budget pays for, and who of them is better than one network.
 
     Parameters
     ----------
     beside
-        By contestant, how it differs from one of them, who has no entry.
+        By contestant, how it differs from one network.
     prices
-        By contestant and price, in the order of the rows.
+        By contestant and price, in multiples of one network's; None is no price.
     """
-    names = {name: row_name(name) for name in prices}
-    rows: dict[str, dict[str, Any]] = {
-        names[name]: {"NLL": _said(beside.get(name))}
-        | {title: prices[name][price] for price, (title, _) in PRICES.items()}
-        for name in prices
+
+    formula = "budget"
+    start: ClassVar = {"memory": 2, "training": 4, "passes": 4}
+    choices: ClassVar = {
+        "memory": [*steps(1, 5, 0.1), *range(6, 23)],
+        "training": steps(1, 6.5, 0.1),
+        "passes": [*range(1, 33)],
     }
-    better = [(names[name], "NLL") for name, one in beside.items() if one.word == "better"]
-    whole = method_table(
-        rows, columns=dict(PRICES.values()), decisive=better,
-        colors={names["single"]: "single"}, caption=CAPTION,
+
+    def __init__(
+        self, beside: Mapping[str, Pooled], prices: Mapping[str, Mapping[str, float | None]]
+    ) -> None:
+        self.beside = dict(sorted(beside.items(), key=lambda one: one[1].middle))
+        names = {name: brief(reading.label(name)) for name in self.beside}
+        better = [name for name, one in self.beside.items() if one.word == "better"]
+        self.data = {
+            "better": [*map([*names].index, better)],
+            "rows": [*reversed(range(len(names)))],
+            "ends": {price: ends for price, (_, ends, _) in PRICES.items()},
+        } | {
+            price: [round(prices[name][key] or 0, 3) for name in names]
+            for price, (key, *_) in PRICES.items()
+        }
+        self.names, self.words = names, []
+        for paid in product((False, True), repeat=len(better)):
+            found = [names[name] for name, one in zip(better, paid, strict=True) if one]
+            said = ", ".join(found) or "none of them for sure"
+            self.words.append(
+                f"You can pay for {{fit}} of {len(names)}. Better than one network: {said}."
+            )
+
+    def numbers(self, **budget: Any) -> dict[str, Any]:
+        """Return which prices are too high, how many contestants are left, and who is not."""
+        rows, better, ends = (self.data[key] for key in ("rows", "better", "ends"))
+        high = {price: np.array(self.data[price]) > limit for price, limit in budget.items()}
+        out = np.any([*high.values()], axis=0)
+        found = {"fit": int((~out).sum()), "said": 0, "across": [0, 1]}
+        for k in better:
+            found["said"] = 2 * found["said"] + int(not out[k])
+        for k, row in enumerate(rows):
+            found[f"row_{k}"] = [row if out[k] else np.nan] * 2
+        found |= {"bottom": [-0.5] * 2, "top": [len(rows) - 0.5] * 2}
+        for price, limit in budget.items():
+            found |= {
+                f"{price}_beyond": [limit, ends[price][1]],
+                price: self.data[price],
+                f"{price}_high": np.where(high[price], rows, np.nan),
+            }
+        return found
+
+    def draw(self, **budget: Any) -> Figure:
+        """Draw a row a contestant, the best first: its gain and its prices, and who is too dear."""
+        narrow, found = look().narrow, self.numbers(**budget)
+        row, above, apart, price = (both[narrow] for both in (ROW, NAME, APART, PRICE))
+        count, step, top = len(self.names), row + above, LINE * (1 + narrow) + 0.08
+        with plot.house_style():
+            longest = max(inches(name, TITLE, "bold") for name in self.names.values())
+            left = EDGE + (0.1 if narrow else longest + 0.2)
+            width = look().width - left - len(PRICES) * (apart + price) - 2 * EDGE
+            figure = Figure(figsize=(look().width, top + count * step + 0.32))
+            # Names stand above rows, which a cover hides as well.
+            under = top + above / 2
+            gains = place(figure, left, under, width, count * step)
+            set_row_axis(gains, GAINS, width, 0.2)
+            gains.axvspan(-EQUAL, EQUAL, color=MUTED, alpha=BAND, lw=0, zorder=0)
+            gains.set_ylim(-0.5, count - 0.5)
+            at = (0, 36 * step - 3) if narrow else (-10, 0)
+            style: Any = {
+                "ha": "left" if narrow else "right",
+                "fontsize": SMALL if narrow else TITLE,
+            }
+            for y, (name, words) in zip(self.data["rows"], self.names.items(), strict=True):
+                _draw_gain(gains, y, name, self.beside[name])
+                gains.annotate(
+                    words, (0, y), at, xycoords=gains.get_yaxis_transform(), va="center",
+                    textcoords="offset points", weight="bold", color=PALETTE.get(name, MUTED),
+                    **style,
+                )  # fmt: skip
+            for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
+                write(figure, x, top - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
+            zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
+            write(figure, zero, top - LINE / 2 - 0.05, REFERENCE, **REFERRED)
+            cover = place(figure, 0, top, look().width, count * step)
+            cover.axis("off")
+            cover.set(xlim=(0, 1), ylim=gains.get_ylim(), zorder=2)
+            for k in range(count):
+                cover.plot(
+                    found["across"], found[f"row_{k}"], color=PAGE, alpha=COVER, lw=72 * step,
+                    solid_capstyle="butt", label="_cover", gid=moves("across", f"row_{k}"),
+                )  # fmt: skip
+            for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
+                corner = left + width + apart + i * (apart + price), under
+                paid = place(figure, *corner, price, count * step)
+                paid.set(xscale="log", ylim=gains.get_ylim())
+                set_axis(paid.xaxis, ends, {tick: str(tick) for tick in ticks})
+                paid.minorticks_off()
+                paid.set_yticks([])
+                paid.grid(axis="x")
+                paid.spines["left"].set_visible(False)
+                paid.set_axisbelow(True)
+                for x, y, who in zip(
+                    found[name], self.data["rows"], self.names.values(), strict=True
+                ):
+                    low = {"marker": "<", "mec": PAGE, "clip_on": False} if x < ends[0] else {}
+                    at = max(x, ends[0]) if x else np.nan
+                    paid.plot(
+                        [at], [y], label=who, **{"marker": "o", "ms": 5.5, "color": SHARED} | low
+                    )
+                x = corner[0] + price / 2
+                write(figure, x, top - LINE / 2 - 0.05, name, ha="center", va="center")
+                high = place(figure, *corner, price, count * step)
+                high.set(xscale="log", xlim=ends, ylim=gains.get_ylim(), zorder=3)
+                high.axis("off")
+                high.fill_between(
+                    found[f"{name}_beyond"], found["bottom"], found["top"], color=MUTED, lw=0,
+                    alpha=BEYOND, label="_beyond", gid=moves(f"{name}_beyond", "bottom", "top"),
+                )  # fmt: skip
+                high.plot(
+                    found[name], found[f"{name}_high"], "o", ms=5.5, color=INK, label="_high",
+                    gid=moves(name, f"{name}_high"),
+                )  # fmt: skip
+        return figure
+
+
+def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
+    """Draw the interval and the middle of a row; what leaves the axis is an arrowhead."""
+    own, called = PALETTE.get(name, SHARED), reading.label(name)
+    axes.plot(
+        [one.low, one.high], [y, y], color=own, lw=3, solid_capstyle="butt",
+        label=f"{called}, interval",
     )  # fmt: skip
-    return Prices(**vars(whole))
-
-
-def _said(one: Pooled | None) -> tuple[str, str] | None:
-    if one is None:
-        return None
-    low, high = (f"{end:z.2f}" for end in (one.low, one.high))
-    return one.word or "", f"[{low}, {high}]".replace("-", "\N{MINUS SIGN}")
+    axes.plot(
+        [one.middle], [y], marker=MARKERS.get(name, "o"), ms=8, color=own, mew=1.3,
+        mfc=own if one.word == "better" else PAGE, label=f"{called}, middle",
+    )  # fmt: skip
+    low, high = GAINS
+    for end, marker, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
+        if out:
+            axes.plot([end], [y], marker, ms=7, color=own, mec=PAGE, clip_on=False, label="_out")
 
 
 def draw_ends(

@@ -1,4 +1,12 @@
-"""What *What is inside a BatchEnsemble?* says of its X-ray."""
+"""What *What is inside a BatchEnsemble?* says of its X-ray, and from which width on it saves."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ensedu import counting
+from workshop import plot
+from workshop.plot.moving import Computed, moves
+from workshop.plot.style import Figure
 
 CAPTION = (
     "Every member has a matrix of its own, made of the gray one. It stores only the column r, the "
@@ -10,3 +18,57 @@ ALT = (
     "the left, a row of six above and six biases below, in the color of BatchEnsemble; between "
     "them, in dashed frames, the weights of the gray window times the numbers of row and column."
 )
+SAVES = (
+    "The wider the layer, the more a BatchEnsemble saves, down to one member's part of all. Very "
+    "narrow layers store more. Layers with as many outputs as inputs."
+)
+METHODS = ("deep_ensemble", "batch_ensemble")
+
+
+class Saves(Computed):
+    """What a square layer of a BatchEnsemble stores, in percent of a deep ensemble's.
+
+    Parameters
+    ----------
+    widths
+        Of the layer, 50 among them.
+    """
+
+    formula = "saves"
+    words = (
+        "A square layer of {members} members is smaller as a BatchEnsemble from width {least} on; "
+        "at width 50 it stores {at:.1f}%.",
+    )
+    start: ClassVar = {"members": 4}
+    choices: ClassVar = {"members": [*range(2, 33)]}
+
+    def __init__(self, widths: Sequence[int]) -> None:
+        self.data = {"widths": widths, "at": widths.index(50)}
+
+    def numbers(self, members: int) -> dict[str, Any]:
+        """Return percents, one a width, by the counts of both layers."""
+        widths, at = self.data["widths"], self.data["at"]
+        deep, shared = (
+            [counting.layer(n, n, method, members).total for n in widths] for method in METHODS
+        )
+        part = [100 * one / other for one, other in zip(shared, deep, strict=True)]
+        least = counting.break_even_width([None, None], METHODS[1], members)
+        return {
+            "widths": widths, "alone": [100] * len(widths), "part": part, "at": part[at],
+            "least": least,
+        }  # fmt: skip
+
+    def draw(self, members: int) -> Figure:
+        """Draw both methods over the width."""
+        found = self.numbers(members)
+        figure = plot.growth_curves(
+            found["widths"],
+            dict(zip(METHODS, (found["alone"], found["part"]), strict=True)),
+            xlabel="width of the layer",
+            ylabel="parameters, % of the deep ensemble's",
+            log_x=True,
+            ylim=(0, 140),
+        )
+        for line, name in zip(figure.axes[0].lines, ("alone", "part"), strict=True):
+            line.set_gid(moves("widths", name))
+        return figure

@@ -1,4 +1,13 @@
-"""What *What is inside a deep ensemble?* says of its X-ray."""
+"""What *What is inside a deep ensemble?* says of its X-ray, and what an average gains."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workshop.plot.moving import Computed, moves
+from workshop.plot.panels import key_room, panels, write_key
+from workshop.plot.style import INK, MUTED, PALETTE, Figure, house_style
 
 CAPTION = (
     "Four members of 1-50-50-1 as a deep ensemble: each stores all matrices and all biases, and "
@@ -9,3 +18,70 @@ ALT = (
     "weights, a thin row, a thin column, and frames for the biases. The place for what is stored "
     "once is empty. Beside them, 10,804 parameters."
 )
+GAIN = (
+    "The more the members differ, the less of their errors is left in the average. Left: each "
+    "member's prediction, the truth, and how far off it is. Right: squared errors, of a member on "
+    "average, and of the average."
+)
+#: Of members, of their average, and of how far they lie from it.
+MEMBER: dict[str, Any] = {"color": PALETTE["deep_ensemble"], "lw": 3, "solid_capstyle": "butt"}
+AVERAGE: dict[str, Any] = MEMBER | {"color": INK}
+APART: dict[str, Any] = MEMBER | {"alpha": 0.35}
+TRUTH: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": (0, (4, 3))}
+
+
+class Gain(Computed):
+    """Predictions of one number, and how the squared errors of all split by their average.
+
+    Parameters
+    ----------
+    predictions
+        Of as many members as there may be.
+    truth
+        What all of them predict.
+    """
+
+    formula, drag = "gain", ("at", "rows")
+    words = (
+        "The members' squared errors are {own:.2f} on average: {off:.2f} are left in the average, "
+        "{apart:.2f} are gained.",
+    )
+    choices: ClassVar = {"members": [2, 3, 4, 8]}
+
+    def __init__(self, predictions: Sequence[float], truth: float) -> None:
+        self.predictions, self.truth = predictions, truth
+        self.data = {"predictions": predictions, "truth": truth}
+
+    def numbers(self, members: int) -> dict[str, Any]:
+        """Return places, and the parts of the squared errors."""
+        at, truth = np.array(self.predictions[:members]), self.truth
+        rows = np.linspace(1, 0, members + 2)[1:-1]
+        own, off = float(np.mean((at - truth) ** 2)), float((at.mean() - truth) ** 2)
+        return {
+            "at": at, "rows": rows, "all": [0, 1], "first": [2, 2], "second": [1, 1],
+            "across": np.column_stack([np.full(members, truth), at, at]).ravel(),
+            "along": np.column_stack([rows, rows, np.full(members, np.nan)]).ravel(),
+            "average": [at.mean()] * 2, "own": own, "off": off, "apart": own - off,
+            "whole": [0, own], "left": [0, off], "gained": [off, own],
+        }  # fmt: skip
+
+    def draw(self, members: int) -> Figure:
+        """Draw what is predicted, and the squared errors as bars."""
+        found, bar = self.numbers(members), {"lw": 22}
+        with house_style():
+            figure, (left, right) = panels(2, height=2.0, left=0.3, top=key_room(), above=0.3)
+            left.axvline(self.truth, **TRUTH)
+            left.plot(found["across"], found["along"], gid=moves("across", "along"), **APART)
+            left.plot(found["average"], found["all"], gid=moves("average", "all"), **AVERAGE)
+            dots = {"color": MEMBER["color"], "ms": 9, "gid": moves("at", "rows")}
+            left.plot(found["at"], found["rows"], "o", **dots)
+            left.set(xlim=(14, 26), ylim=(0, 1), yticks=[], title="predictions")
+            for x, y, look in (
+                ("whole", "first", MEMBER), ("left", "second", AVERAGE),
+                ("gained", "second", APART),
+            ):  # fmt: skip
+                right.plot(found[x], found[y], gid=moves(x, y), label=x, **look | bar)
+            right.set(xlim=(0, 12), ylim=(0.4, 2.6), yticks=[], title="squared errors")
+            names = {"members": MEMBER, "their average": AVERAGE, "how far apart": APART}
+            write_key(figure, names | {"truth": TRUTH})
+        return figure

@@ -39,6 +39,15 @@ export const enroll = (name, explorer) => {
 };
 export const figureOf = ({ root }) => root.closest("figure") ?? root;
 
+// Links in the text say whether their figure stands as they set it; what an X-ray does not name is 0.
+export const mark = (name, state) => {
+  const now = new Map(state);
+  for (const link of document.querySelectorAll(`a.ensedu-set[href^="#${name}:"]`)) {
+    const asked = [...new URLSearchParams(link.hash.slice(name.length + 2))];
+    link.ariaCurrent = asked.every(([key, value]) => (now.get(key) ?? "0") === value) ? "true" : null;
+  }
+};
+
 // The figure that the end of an address names, set as it says: #fig-counts:width=50.
 const setNamed = (hash, arrives, known) => {
   const [name, text] = hash.slice(1).split(/:(.*)/s);

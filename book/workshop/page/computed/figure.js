@@ -1,6 +1,6 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
-import { arrive, asRead, controlOf, enroll } from "../common/figures.js";
+import { arrive, asRead, controlOf, enroll, mark } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
 import { grip, plot, shape } from "./plot.js";
 
@@ -11,7 +11,7 @@ const MOST_GRIPS = 16; // of more points, one changes nothing that is seen
 // Fields of a sentence, as Python fills them: {name}, {name:g}, {name:.2f}.
 export const fill = (sentence, values) =>
   sentence.replace(/\{(\w+)(?::(?:g|\.(\d)f))?\}/g, (_, name, digits) =>
-    digits ? values[name].toFixed(digits) : String(values[name]));
+    digits ? values[name].toFixed(digits) : String(values[name])).replace(/(?<!\w)-(?=\d)/g, "−");
 
 // What is there for scripts alone.
 export const unpack = (root) => {
@@ -32,8 +32,21 @@ const setUpFigure = (root) => {
     const numbers = FORMULAS[formula](data, state, moved);
     const sentence = fill(words[numbers.said ?? 0], { ...state, ...numbers });
     drawing.draw(numbers, sentence);
+    small?.draw(numbers, "");
     if (live.textContent !== sentence) live.textContent = sentence;
+    mark(name, setting());
     if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
+  };
+  // A copy is as wide as its place, and not as the page is.
+  let small = null;
+  const copy = (side) => {
+    if (small?.side !== side) {
+      const frame = root.querySelector(".ensedu-axes").cloneNode(true);
+      frame.querySelectorAll("source").forEach((source) => (side === "wide" ? source.remove() : source.removeAttribute("media")));
+      plot(frame, { wide: parts[side], narrow: parts[side] }, ({ draw }) => (small = { side, frame, draw }));
+      show();
+    }
+    return { words: live.textContent, frame: small.frame };
   };
   const soon = () => {
     cancelAnimationFrame(waiting);
@@ -123,7 +136,7 @@ const setUpFigure = (root) => {
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
   const alone = () => undefined; // no other figure moves with this one
-  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, moved: alone });
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy, moved: alone });
 };
 
 export const beginFigures = () => {

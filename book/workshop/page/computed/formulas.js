@@ -173,4 +173,40 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
   };
 };
 
-export const FORMULAS = { posterior, line, devices, flow };
+// Whom a budget pays for: which prices are too high, and which rows are covered.
+const budget = ({ better, rows, ends, ...prices }, limits) => {
+  const high = Object.entries(prices).map(([price, paid]) => [price, paid.map((value) => value > limits[price])]);
+  const out = rows.map((_, k) => high.some(([, one]) => one[k]));
+  const found = {
+    fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
+    across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
+  };
+  rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
+  for (const [price, one] of high) {
+    Object.assign(found, { [`${price}_beyond`]: [limits[price], ends[price][1]], [price]: prices[price] });
+    found[`${price}_high`] = rows.map((row, k) => (one[k] ? row : NaN));
+  }
+  return found;
+};
+
+// How the squared errors of members split by their average.
+const gain = ({ predictions, truth }, { members }, moved = {}) => {
+  const at = predictions.slice(0, members).map((one, i) => moved[i]?.[0] ?? one);
+  const rows = at.map((_, i) => 1 - (i + 1) / (members + 1));
+  const mean = (values) => values.reduce((sum, one) => sum + one, 0) / members;
+  const [average, own] = [mean(at), mean(at.map((one) => (one - truth) ** 2))];
+  const off = (average - truth) ** 2;
+  return {
+    at, rows, all: [0, 1], first: [2, 2], second: [1, 1], across: at.flatMap((one) => [truth, one, one]),
+    along: rows.flatMap((row) => [row, row, NaN]), average: [average, average], own, off, apart: own - off,
+    whole: [0, own], left: [0, off], gained: [off, own],
+  };
+};
+
+// What a layer n → n of a BatchEnsemble stores, in percent of a deep ensemble's.
+const saves = ({ widths, at }, { members: M }) => {
+  const part = widths.map((n) => (100 * (n + 3 * M)) / (M * (n + 1)));
+  return { widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1 };
+};
+
+export const FORMULAS = { posterior, line, devices, flow, budget, gain, saves };

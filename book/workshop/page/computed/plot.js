@@ -87,7 +87,11 @@ export const plot = (holder, parts, built) => {
       for (const { x, y, marks, view } of made) {
         for (const { of: [first, ...others], own } of marks) {
           const places = [numbers[first].map(x.to), ...others.map((name) => numbers[name].map(y.to))];
-          for (const [element, d] of own) element.setAttribute("d", d(...places));
+          const gone = places.some((axis) => !axis.some(Number.isFinite)); // it fades where it was
+          for (const [element, d] of own) {
+            element.classList.toggle("ensedu-gone", gone);
+            if (!gone) element.setAttribute("d", d(...places));
+          }
         }
         const named = marks.filter((mark) => mark.named.length);
         const ends = named.map(({ of: [, name] }) => y.to(numbers[name].at(-1)));

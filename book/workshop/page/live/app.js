@@ -1,6 +1,6 @@
 // The live trainer on a page or in a cell of Jupyter: put together, watched, and begun.
 import { button, make } from "../common/controls.js";
-import { arrive, enroll } from "../common/figures.js";
+import { arrive, enroll, mark } from "../common/figures.js";
 import { onPage, view } from "../common/widget.js";
 import { digits } from "../digit/figure.js";
 import { hintOf } from "./editor.js";
@@ -88,6 +88,7 @@ export const mount = (root, { state: first, small = false, distributions = false
     settle: (address) => {
       if (!trainer.playing && spoken.state !== trainer.state) sum();
       if (!small && !alone) history.replaceState(history.state, "", `#${name}:${address}`);
+      mark(name, new URLSearchParams(address));
     },
   }, behind);
   trainer.distributions = distributions;
@@ -191,6 +192,7 @@ export const mount = (root, { state: first, small = false, distributions = false
       const { state, error } = decode(text, first);
       if (error) return tell(`This link cannot be followed: ${error}. The trainer ${arrives ? "starts as it always does" : "stays as it is"}.`);
       guides?.close(true);
+      mark(name, new URLSearchParams(encode(state)));
       if (encode(state) === encode(trainer.state)) return;
       if (!arrives) trainer.remember();
       trainer.apply(state);
