@@ -58,7 +58,7 @@ const loopOf = (state, layers, name, write) => {
     const key = JSON.stringify(ways);
     if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });
     const group = groups.get(key);
-    const [wide, high] = [w, h].map((side) => Math.max(HAIR, tenths(side)));
+    const [wide, high] = [w, h].map((side) => Math.max(1, tenths(side)));
     group.path += `M${tenths(x - group.x)} ${tenths(y - group.y)}h${wide}v${high}h${-wide}z`;
   }
   const shaken = ({ letter, member }) => {
@@ -84,7 +84,7 @@ const loopOf = (state, layers, name, write) => {
 
   // Above the members what they learned.
   const curves = Array.from({ length: CURVES ? state.M : 0 }, (_, i) => {
-    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.edge, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 }));
+    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.left, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 }));
     const seen = rooms.map(({ y }, k) => Number(y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
     const spots = rooms.map((room, k) => (seen[k] ? room : rooms[Math.max(0, seen.lastIndexOf(1, k))]));
     const lines = stops.map((method, k) => (rowAt(method, i) ?? rowAt(stops[seen.indexOf(1)], i) ?? []).map((value, n) => placeOf(CURVES.x[n], value, spots[k]).map(tenths)).join(" "));
