@@ -118,9 +118,8 @@ const draw = (now) => {
     changed = now;
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  root.dataset.view = COMPACT && !state.more ? state.view : "";
-  root.dataset.lit = light?.role ?? "";
-  root.classList.toggle("way", wayOf(state)[2] > 0);
+  const marks = { view: COMPACT && !state.more ? state.view : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
+  for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];
 };
 const arrive = (now) => {
   sliding = null;

@@ -58,12 +58,11 @@ const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) =>
       x + (strip * w) / strips, y + (band * h) / bands, w / strips, h / bands);
   }
 };
-// Between strips, bands and neighbors a line of the page.
-const drawSeams = (context, { tile: { strips, bands } }, x, y, w, h) => {
+// Between strips, bands and the projections of attention a line of the page.
+const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
   context.beginPath();
-  for (let k = 1; k < strips; k += 1) context.moveTo(x + (k * w) / strips, y), context.lineTo(x + (k * w) / strips, y + h);
+  for (let k = 1; k < seams; k += 1) context.moveTo(x + (k * w) / seams, y), context.lineTo(x + (k * w) / seams, y + h);
   for (let k = 1; k < bands; k += 1) context.moveTo(x, y + (k * h) / bands), context.lineTo(x + w, y + (k * h) / bands);
-  context.rect(x, y, w, h);
   context.stroke();
 };
 
@@ -83,7 +82,7 @@ const sizedCanvas = (canvas, width, height) => {
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
 const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
-  const colors = new Map();
+  const [colors, inner] = [new Map(), new Map()];
   const colorAt = (own, share) => {
     const key = `${own} ${Math.round(share * 20)}`;
     if (!colors.has(key)) colors.set(key, blended(own, gray, Math.round(share * 20) / 20));
@@ -99,7 +98,11 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     const own = owns[box.tone ?? 0];
     const image = textureOf(box);
     context.lineWidth = 1;
-    if (box.look === "made") {
+    if (box.look === "made" && box.tile && box.inner) {
+      // Many faint lines are drawn at once.
+      if (!inner.has(alpha)) inner.set(alpha, new Path2D());
+      inner.get(alpha).rect(x, y, w, h);
+    } else if (box.look === "made") {
       if (image) {
         context.globalAlpha = alpha * 0.3;
         context.fillStyle = own;
@@ -108,8 +111,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
         drawTexture(context, image, box, x, y, w, h);
       }
       context.strokeStyle = ink;
-      if (box.inner) context.globalAlpha *= 0.22;
-      else context.setLineDash([3, 3]);
+      context.setLineDash([3, 3]);
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
       context.setLineDash([]);
     } else if (box.look === "biases") {
@@ -128,9 +130,13 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       context.fillRect(x, y, w, h);
       if (image) drawTexture(context, image, box, x, y, w, h);
       context.strokeStyle = page;
-      context.lineWidth = 0.75;
-      if (box.tile && w > 6 && h > 6) drawSeams(context, box, x, y, w, h);
+      if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
     }
+  }
+  context.strokeStyle = ink;
+  for (const [alpha, path] of inner) {
+    context.globalAlpha = 0.22 * alpha;
+    context.stroke(path);
   }
   context.globalAlpha = 1;
 };

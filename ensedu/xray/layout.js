@@ -42,6 +42,7 @@ const tilesOf = (layers, only) => {
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
   for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, LONG * side));
+  for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   return { tiles: bundled(tiles), biases, side, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
 };
 
@@ -143,10 +144,13 @@ const packed = ({ tiles, side }, unit) => {
   const places = rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
     const seam = item.tiles.length > 1 && Math.min(room.w, room.h) > 14 ? 1 : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
-    return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => ({
-      tile, x: room.x + seam + x * shrunk[0], y: room.y + seam + y * shrunk[1], w: w * shrunk[0], h: h * shrunk[1],
-      group: k ? null : { ...room, name: item.key.split(".").at(-1) },
-    }));
+    return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
+      const line = Math.min(w, h) > 5 ? 0.4 : 0;
+      return {
+        tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
+        group: k ? null : { ...room, name: item.key.split(".").at(-1) },
+      };
+    });
   });
   return { w: side * unit, h: side * unit, places, left: 0, top: 0 };
 };

@@ -35,7 +35,7 @@ const makeStage = (on) => {
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, described] = ["", false]; // where the zones stand, and whether the key is there
+  let [placed, marked, described] = ["", "", false]; // where the zones stand, what is chosen, whether the key is there
   const composed = new Map();
   const contents = new WeakMap();
 
@@ -236,19 +236,21 @@ const makeStage = (on) => {
 
   // How many numbers members own: all of a deep ensemble or of a head but what is kept, and otherwise
   // all but the shared weights and the biases of normalization.
-  const ownedOf = (scope, method, M) => scope.reduce((sum, layer) => {
-    const own = methodOf(layer, method);
-    if (!METHODS[own].members) return sum;
-    const count = countLayer(layer, own, M);
-    const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
-    return sum + count.per_member + count.scales + count.biases - kept;
-  }, 0);
+  const ownedOf = (scope, method, M) => (!METHODS[method].members ? 0 : onLine(scope, `owned in ${method}`, M, (size) => ({
+    own: scope.reduce((sum, layer) => {
+      const own = methodOf(layer, method);
+      if (!METHODS[own].members) return sum;
+      const count = countLayer(layer, own, size);
+      const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
+      return sum + count.per_member + count.scales + count.biases - kept;
+    }, 0),
+  })).own);
   const placeWords = (state, layers, layout) => {
     const way = wayOf(state);
     const method = chosen(state);
     const scope = on.scope(layers);
     const [mine, once] = way.slice(0, 2).map((each) => {
-      const own = METHODS[each].members ? ownedOf(scope, each, state.M) : 0;
+      const own = ownedOf(scope, each, state.M);
       return [own, totalOf(countAll(scope, each, state.M)) - own];
     }).reduce((from, to) => from.map((count, k) => lerp(count, to[k], way[2])));
     const { members } = METHODS[method];
@@ -296,6 +298,9 @@ const makeStage = (on) => {
   const markStop = (state) => {
     const method = chosen(state);
     if (document.activeElement !== range || Number(range.value) !== state.share) range.value = state.method ? 0 : state.share;
+    const said = `${method} ${state.M} ${Boolean(state.method)}`;
+    if (said === marked) return;
+    marked = said;
     slider.classList.toggle("off", Boolean(state.method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));

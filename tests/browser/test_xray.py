@@ -169,7 +169,8 @@ SEEN_THEN = """(moment) => {
   svg.setCurrentTime(moment);
   const seen = (one) => getComputedStyle(one).opacity == 1;
   const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
-  const areas = [...svg.querySelectorAll("g[class]:not(.dashed, .inner)")].filter(seen).map((group) => {
+  const drawn = [...svg.querySelectorAll("g[class]:not(.dashed, .inner)")].filter(seen);
+  const areas = drawn.map((group) => {
     const path = svg.querySelector(group.lastChild.getAttribute("href")).getAttribute("d");
     const [, , w, h] = path.match(/-?[\\d.]+/g).map(Number);
     return w * h;
@@ -331,7 +332,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     page.get_by_role("link", name="eight").first.evaluate("(link) => link.click()")
     assert settled("layer 1") == [0, 0]
     assert page.evaluate("() => scrollY") == 100
-    assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
+    assert inside.locator('.stop[aria-pressed="true"] small').text_content() == "rank-1 BNN"
     assert "#fig-a:members=8&share=2&" in page.url
     page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
     dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(18, 18, 18)'"
