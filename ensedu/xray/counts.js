@@ -64,11 +64,11 @@ const groupsOf = (matrix) => Math.max(1, Math.round((matrix.m * matrix.n * kerne
 const rowsOf = (matrix) => matrix.m / groupsOf(matrix);
 const columnsOf = (matrix) => Math.round(matrix.size / rowsOf(matrix));
 
-// The method of one layer: without matrices it is copied or has one copy, and all but the head of a
-// last-layer ensemble have the method of its body.
+// The method of one layer: all but the head of a last-layer ensemble have that of its body, and what
+// has no matrix is copied or has one copy.
 const methodOf = (layer, method) => {
-  if (!layer.matrices.length) return method === DEEP ? DEEP : SINGLE;
-  return METHODS[method].body && !layer.head ? METHODS[method].body : method;
+  const own = METHODS[method].body && !layer.head ? METHODS[method].body : method;
+  return layer.matrices.length || isApart(own) ? own : SINGLE;
 };
 
 const countLayer = (layer, method, M) => {

@@ -104,7 +104,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       inner.get(alpha).rect(x, y, w, h);
     } else if (box.look === "made") {
       if (image) {
-        context.globalAlpha = alpha * 0.3;
+        context.globalAlpha = alpha * 0.45;
         context.fillStyle = own;
         context.fillRect(x, y, w, h);
         context.globalAlpha = alpha;

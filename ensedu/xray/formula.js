@@ -1,10 +1,10 @@
 // The formula of a method, whose terms light their areas, and the other way round.
 const sentenceOf = (method, M) => {
-  const members = plural(M, "member");
-  if (METHODS[method].body) return `One body for all ${members}, and a last layer for each.`;
-  if (isModulated(method) && spreads(method)) return `One W for all ${members}; each has r and s, with a mean and a standard deviation.`;
-  if (isModulated(method)) return `One W for all ${members}, and two thin vectors, r and s, for each.`;
-  if (isApart(method)) return `Each of ${members} stores every number of its own.`;
+  const members = M === 1 ? "the one member" : `all ${plural(M, "member")}`;
+  if (METHODS[method].body) return `One body for ${members}, and a last layer for each.`;
+  if (isModulated(method) && spreads(method)) return `One W for ${members}; each has r and s, with a mean and a standard deviation.`;
+  if (isModulated(method)) return `One W for ${members}, and two thin vectors, r and s, for each.`;
+  if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} stores every number of its own.`;
   if (spreads(method)) return `One network, with a mean and a standard deviation for each weight; ${plural(M, "sample")} predict.`;
   if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, each without other units.`;
   return "One network: every number is stored once.";

@@ -94,7 +94,7 @@ const makeStage = (on) => {
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, tile, member, texture: as } = box;
     const key = `${layer}.${matrix} ${as} ${member} ${near} ${state.seed}.${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
-    return textureImage(key, near || as.length < 3 ? 95 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 
   const render = (state, layers, unit, lit, now) => {
@@ -332,7 +332,8 @@ const makeStage = (on) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
     const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
-    return drawn.findLast((box) => box.alpha > 0.5 && inside(box, 0)) ?? drawn.findLast((box) => box.alpha > 0.5 && Math.min(box.w, box.h) < 12 && inside(box, 3)) ?? null;
+    const seen = drawn.filter(({ alpha, tile, look }) => alpha > 0.5 && (tile || look !== "made"));
+    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => Math.min(box.w, box.h) < 12 && inside(box, 3)) ?? null;
   };
 
   // In a network of given sizes the corner of a square matrix changes the width.
