@@ -84,6 +84,15 @@ const lit = () => {
   if (light.role) return (box) => box.look === light.role;
   return (box) => box.layer === light.layer;
 };
+// What stands far below the hand follows when it rests.
+const REST = 90; // milliseconds
+let [resting, changed] = [0, 0];
+const showRest = () => {
+  clearTimeout(resting);
+  const layers = layersOf(state);
+  tree.show(state, layers);
+  map.show(state, scopeOf(layers));
+};
 const draw = (now) => {
   waiting = false;
   if (sliding) {
@@ -101,13 +110,16 @@ const draw = (now) => {
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
-    tree.show(state, layers);
-    map.show(state, scope);
     guess.show(state, layers);
+    // At once, but when one change follows the other.
+    clearTimeout(resting);
+    if (now - changed > 3 * REST) showRest();
+    else resting = setTimeout(showRest, REST);
+    changed = now;
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  root.dataset.view = COMPACT && !state.more ? state.view : "";
-  root.dataset.lit = light?.role ?? "";
+  const marks = { view: COMPACT && !state.more ? state.view : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
+  for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];
 };
 const arrive = (now) => {
   sliding = null;
@@ -129,23 +141,25 @@ const choose = (method) => {
   return change({ method }, { moves: true });
 };
 const open = (layer, matrix = 0) => {
-  change({ view: "layer", layer, matrix, zoom: 0 }, { push: true, moves: true });
+  change(inSight({ ...state, view: "layer", layer, matrix, zoom: 0 }), { push: true, moves: true });
   controls.head.scrollIntoView({ block: "nearest" });
 };
 const goTo = (view) => {
   if (view === state.view) return;
   const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
-  change({ view, zoom: 0 }, { push: true, moves: true });
+  change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
 const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame()) / baseOf(of).unit);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
-// What an address or a text sets: in sight, unless it says the scale.
-const told = (text, from) => {
-  const next = decode(text, from);
+// At the scale of that view, unless it would not be in sight.
+const inSight = (asked) => {
+  const next = settled(asked);
   const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
-  return /\bscale=/.test(text) || !(lost || small) ? next : { ...next, zoom: zoomThatFits(next) };
+  return lost || small ? { ...next, zoom: zoomThatFits(next) } : next;
 };
+// What an address or a text sets: in sight, unless it says the scale.
+const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
 // Another sample where something is a distribution, else other numbers.
 const anew = () => {
   const key = spreads(methodOf(layersOf(state)[state.layer], chosen(state))) ? "draw" : "seed";
@@ -196,18 +210,16 @@ const makeControls = () => {
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
-  const sum = make("p", { class: "sum", role: "status" });
   const lead = make("p", { class: "lead" },
-    "An ensemble averages several networks, its members, and is less sure where they differ. Stored one by one they cost M networks; "
-    + "members that share their weights cost little more than one. Drag the slider from “own matrices” to “W varies”: a parameter keeps its area.");
+    "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
   const letters = make("p", { class: "lead" });
-  const head = make("header", {}, path, title, sum);
+  const head = make("header", {}, path, title);
   const rest = make("footer", { class: "rest" },
     make("button", { type: "button" }),
     make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
   rest.lastChild.hidden = location.protocol === "about:";
   rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
-  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts, loop);
+  const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
   const show = (current, layers) => {
     members.show(current.M);
@@ -224,7 +236,7 @@ const makeControls = () => {
     again.disabled = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : `${titleOf(layer, current.layer)}${DATA.sizes ? "" : ` ${layer.kind}`}`], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;
@@ -234,12 +246,11 @@ const makeControls = () => {
         return k ? [" › ", step] : [step];
       }));
     }
-    const method = chosen(current);
-    setText(title, `${name}: what ${plural(current.M, "member")} of it store${current.M === 1 ? "s" : ""}`);
-    setText(sum, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. ${sentenceOf(method, current.M)}`);
-    setText(letters, lettersOf(method));
+    lead.hidden = !isWhole(current);
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: what ${plural(current.M, "member")} store${current.M === 1 ? "s" : ""}`);
+    setText(letters, lettersOf(chosen(current), isWhole(current) ? null : layer));
   };
-  return { element, head, lead, letters, zoom, fits, rest, show };
+  return { element, head, lead, letters, zoom, fits, loop, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -264,10 +275,11 @@ const stage = makeStage({
   press(box, [across, down]) {
     if (box.layer < 0) return;
     if (isWhole(state)) open(box.layer, box.matrix);
-    else change({
-      member: Math.max(0, box.member),
-      row: Math.max(0, Math.floor(down * (box.tile?.m ?? 1)) - 2), column: Math.max(0, Math.floor(across * (box.tile?.columns ?? 1)) - 2),
-    }), goTo("numbers");
+    else {
+      const [row, column] = entryAt(box.tile, across, down).map((at) => Math.max(0, at - 2));
+      change({ member: Math.max(0, box.member), row, column });
+      goTo("numbers");
+    }
   },
   resized() {
     stage.measure();
@@ -279,15 +291,15 @@ const guess = makeGuess({ change, ask: () => ask() });
 const map = makeMap({
   change,
   resized() {
-    shown = "";
-    ask();
+    showRest();
   },
 });
 const controls = makeControls();
 stage.field.append(numbers.element);
-stage.under.append(controls.zoom);
+stage.tools.append(controls.zoom, controls.loop);
 stage.under.after(guess.element);
-root.append(controls.head, controls.lead, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
+controls.head.append(controls.lead);
+root.append(controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {
   root.classList.add("compact");
   root.append(controls.rest);
@@ -316,16 +328,19 @@ const repaint = () => {
   shown = "";
   stage.measure();
   draw(performance.now());
+  showRest();
 };
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);
 setColors();
 stage.measure();
 state = told(location.hash);
 draw(performance.now());
+showRest();
 
 // What a page around this one shows of it elsewhere. Out of sight a browser draws nothing by itself.
 const copied = () => {
   draw(performance.now() + WAY);
+  showRest();
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
   const shown = [...root.querySelectorAll("canvas")].find((canvas) => canvas.checkVisibility());

@@ -42,9 +42,10 @@ const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each
 
 const makeBars = (on) => {
   const rows = new Map();
+  const [rule, ruleWords] = ["rule", "rule-words"].map((name) => make("span", { class: name }));
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", "", "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
+    ...["", make("span", { class: "scale" }, rule, ruleWords), "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -65,14 +66,8 @@ const makeBars = (on) => {
   const about = make("p", { class: "note" },
     "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter. "
     + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
-  const rule = make("span", { class: "rule" });
-  const ruleWords = make("span", { class: "rule-words" });
-  const key = make("p", { class: "key" },
-    ...ROLES.map((role) => make("span", { "data-role": role }, make("i", { class: `segment ${role}` }), ROLE_WORDS[role])),
-    make("span", {}, make("i", { class: "segment computed" }), "computed, not stored"),
-    make("span", { class: "scale" }, rule, ruleWords));
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
-    make("h2", { id: "bars-title" }, "What each method stores"), key, body, about);
+    make("h2", { id: "bars-title" }), body, about);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
 
@@ -104,8 +99,6 @@ const makeBars = (on) => {
       else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
-    key.style.setProperty("--own", `var(--${current})`);
-    key.querySelector('[data-role="per_member"]').hidden = !METHODS[current].members;
     const length = roundBelow(110 / perNumber);
     rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
@@ -119,24 +112,30 @@ const makeBars = (on) => {
 const makeGauge = () => {
   const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
   const number = make("strong");
+  const words = make("span");
   const mark = make("i", { class: "mark" });
-  const element = make("p", { class: "gauge", "aria-hidden": "true" }, number, make("span", {}, " parameters"),
+  const element = make("p", { class: "gauge", "aria-hidden": "true" }, make("span", {}, number, words),
     make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark));
+  let [painted, color] = ["", ""];
   const show = (state, layers) => {
-    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
-    const way = state.method ? [state.method] : [STOPS[low], STOPS[low + 1]];
-    if (way.some((method) => DATA.refused[method])) way.splice(0, 2, chosen(state));
-    const [from, to = from] = way.map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, state.M)));
-    const along = state.method ? 0 : state.share - low;
-    const now = Object.fromEntries(ROLES.map((role) => [role, lerp(from[role], to[role], along)]));
-    const most = Math.max(totalOf(from), totalOf(to), DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M)));
-    for (const role of ROLES) segments[role].style.width = `${(100 * now[role]) / most}%`;
-    element.style.setProperty("--deep", `${DATA.refused[DEEP] ? 0 : (100 * totalOf(countAll(layers, DEEP, state.M))) / most}%`);
-    element.style.setProperty("--own", blended(colorOf(way[0]), colorOf(way.at(-1)), along));
+    const [from, to, along] = wayOf(state);
+    const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
+    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
+    const most = Math.max(...[deep, ...ends].map(totalOf));
+    const total = now.reduce((sum, count) => sum + count, 0);
     const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
-    mark.hidden = guessed === null;
-    mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(countAll(layers, SINGLE, 1))) / most}%`;
-    setText(number, digits(totalOf(now)));
+    const key = [...now, guessed, most].join(" ");
+    if (key !== painted) {
+      painted = key;
+      ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / most}%`));
+      element.style.setProperty("--deep", `${(100 * totalOf(deep)) / most}%`);
+      mark.hidden = guessed === null;
+      mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(one)) / most}%`;
+      setText(number, digits(total));
+      setText(words, along ? " on the way" : ` parameters = ${(total / (totalOf(one) || 1)).toFixed(2)} ${isWhole(state) ? "networks" : "such layers"}`);
+    }
+    const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
+    if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };
 };

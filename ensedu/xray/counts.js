@@ -24,13 +24,12 @@ const decodeLayers = ({ names, shapes, rows }) => {
   let last = "";
   return names.map((coded, i) => ({ ...shapes[rows[i]], name: (last = nameAfter(last, coded)) }));
 };
-const GIVEN = decodeLayers(DATA);
-
 const linear = (m, n, i, head) => ({
   name: String(i), kind: "Linear", shared: 0, biases: 0, kept: [0, 0], frozen: 0, bytes: 4, head,
   matrices: [{ key: "weight", m, n, size: m * n, bias: n, kernel: [], frozen: [false, false] }],
 });
 const layersOfSizes = (sizes) => sizes.slice(1).map((n, i) => linear(sizes[i], n, i, i === sizes.length - 2));
+const GIVEN = DATA.sizes ? layersOfSizes(DATA.sizes) : decodeLayers(DATA);
 // Sizes after the sliders of width and depth, if they were moved.
 const sizesOf = ({ width, depth }) => {
   const hidden = DATA.sizes.slice(1, -1);
@@ -57,8 +56,20 @@ const countMatrix = (matrix, method, M) => {
   return count;
 };
 
-// The method of one layer: all but the head of a last-layer ensemble have that of its body.
-const methodOf = (layer, method) => (METHODS[method].body && !layer.head ? METHODS[method].body : method);
+// What is drawn and pressed: the matrices of a layer, or an embedding's table, which is no factor of members.
+const sheetsOf = (layer) => (layer?.table ? [layer.table] : layer?.matrices ?? []);
+const kernelSize = ({ kernel }) => kernel.reduce((product, side) => product * side, 1);
+// Attention stores three projections in one array, and a convolution its groups: each with rows of its own.
+const groupsOf = (matrix) => Math.max(1, Math.round((matrix.m * matrix.n * kernelSize(matrix)) / matrix.size));
+const rowsOf = (matrix) => matrix.m / groupsOf(matrix);
+const columnsOf = (matrix) => Math.round(matrix.size / rowsOf(matrix));
+
+// The method of one layer: all but the head of a last-layer ensemble have that of its body, and what
+// has no matrix is copied or has one copy.
+const methodOf = (layer, method) => {
+  const own = METHODS[method].body && !layer.head ? METHODS[method].body : method;
+  return layer.matrices.length || isApart(own) ? own : SINGLE;
+};
 
 const countLayer = (layer, method, M) => {
   const own = methodOf(layer, method);

@@ -14,11 +14,9 @@ const rowAt = (method, i) => CURVES[method]?.[i] ?? null;
 
 // The function of member i: between two stops on its way from one trained state to the next.
 const curveOf = (state, i) => {
-  if (state.method) return rowAt(state.method, i);
-  const low = Math.min(STOPS.length - 2, Math.floor(state.share));
-  const [from, to] = [rowAt(STOPS[low], i), rowAt(STOPS[low + 1], i)];
-  if (!from || !to) return from ?? to;
-  return from.map((y, k) => lerp(y, to[k], state.share - low));
+  const [low, high, share] = wayOf(state);
+  const [from, to] = [rowAt(low, i), rowAt(high, i)];
+  return from && to ? from.map((y, k) => lerp(y, to[k], share)) : from ?? to;
 };
 
 const placeOf = (a, b, { x, y, w, h }) => {

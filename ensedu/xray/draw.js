@@ -32,27 +32,42 @@ const hatch = (context, color) => {
   return hatches.get(color);
 };
 
-// Textures are drawn once, as small pictures of one color whose strength is the value.
+// Textures are drawn once, as small pictures of the page's color: the paler, the smaller the value.
 const textures = new Map();
-const textureImage = (key, color, make) => {
-  const name = `${key} ${color}`;
+const textureImage = (key, strength, make) => {
+  const name = `${key} ${theme()}`;
   if (!textures.has(name)) {
-    if (textures.size > 400) textures.clear();
+    if (textures.size > 600) textures.clear();
     const { rows, columns, at } = make();
     const picture = new ImageData(columns, rows);
-    const paint = parsedColor(color);
+    const paint = parsedColor(plainColor("page"));
     for (let a = 0; a < rows; a += 1)
       for (let b = 0; b < columns; b += 1)
-        picture.data.set([...paint, Math.round(255 * (0.6 + 0.4 * clamp(at(a, b), -1, 1)))], 4 * (a * columns + b));
+        picture.data.set([...paint, Math.round(strength * (1 - clamp(at(a, b), -1, 1)))], 4 * (a * columns + b));
     const canvas = new OffscreenCanvas(columns, rows);
     canvas.getContext("2d").putImageData(picture, 0, 0);
     textures.set(name, canvas);
   }
   return textures.get(name);
 };
+// A texture, folded as its matrix is.
+const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) => {
+  for (let k = 0; k < strips * bands; k += 1) {
+    const [strip, band] = [k % strips, Math.floor(k / strips)];
+    context.drawImage(image, (band * image.width) / bands, (strip * image.height) / strips, image.width / bands, image.height / strips,
+      x + (strip * w) / strips, y + (band * h) / bands, w / strips, h / bands);
+  }
+};
+// Between strips, bands and the projections of attention a line of the page.
+const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
+  context.beginPath();
+  for (let k = 1; k < seams; k += 1) context.moveTo(x + (k * w) / seams, y), context.lineTo(x + (k * w) / seams, y + h);
+  for (let k = 1; k < bands; k += 1) context.moveTo(x, y + (k * h) / bands), context.lineTo(x + w, y + (k * h) / bands);
+  context.stroke();
+};
 
 const sizedCanvas = (canvas, width, height) => {
-  const dense = Math.min(3, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
+  const dense = Math.min(2, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
   if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
     canvas.width = Math.round(width * dense);
     canvas.height = Math.round(height * dense);
@@ -67,7 +82,7 @@ const sizedCanvas = (canvas, width, height) => {
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
 const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
-  const colors = new Map();
+  const [colors, inner] = [new Map(), new Map()];
   const colorAt = (own, share) => {
     const key = `${own} ${Math.round(share * 20)}`;
     if (!colors.has(key)) colors.set(key, blended(own, gray, Math.round(share * 20) / 20));
@@ -77,53 +92,51 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     if (box.alpha <= 0 || box.x > width || box.y > height || box.x + box.w < 0 || box.y + box.h < 0) continue;
     const [dx, dy] = shake(box);
     const [x, y] = [box.x + dx, box.y + dy];
-    const [w, h] = [Math.max(HAIR, box.w), Math.max(HAIR, box.h)];
-    context.globalAlpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
+    const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
+    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
+    context.globalAlpha = alpha;
     const own = owns[box.tone ?? 0];
-    const color = colorAt(own, box.gray);
-    if (box.look === "made") {
-      const made = textureOf(box, own);
-      if (made) {
-        context.globalAlpha *= 0.35;
-        context.drawImage(made, x, y, w, h);
-        context.globalAlpha /= 0.35;
+    const image = textureOf(box);
+    context.lineWidth = 1;
+    if (box.look === "made" && box.tile && box.inner) {
+      // Many faint lines are drawn at once.
+      if (!inner.has(alpha)) inner.set(alpha, new Path2D());
+      inner.get(alpha).rect(x, y, w, h);
+    } else if (box.look === "made") {
+      if (image) {
+        context.globalAlpha = alpha * 0.45;
+        context.fillStyle = own;
+        context.fillRect(x, y, w, h);
+        context.globalAlpha = alpha;
+        drawTexture(context, image, box, x, y, w, h);
       }
       context.strokeStyle = ink;
-      context.lineWidth = 1;
-      if (box.inner) context.globalAlpha *= 0.22;
-      else context.setLineDash([3, 3]);
+      context.setLineDash([3, 3]);
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
       context.setLineDash([]);
     } else if (box.look === "biases") {
       context.strokeStyle = box.member < 0 ? gray : own;
-      context.lineWidth = 1;
       if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);
       else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
     } else if (box.look === "scales") {
-      context.fillStyle = h < 3 || w < 3 ? own : hatch(context, own);
-      if (h < 3 || w < 3) context.globalAlpha *= 0.6;
+      const thin = Math.min(w, h) < 3;
+      if (thin) context.globalAlpha *= 0.6;
+      context.fillStyle = thin ? own : hatch(context, own);
       context.fillRect(x, y, w, h);
-      if (h >= 3 && w >= 3) {
-        context.strokeStyle = own;
-        context.lineWidth = 1;
-        context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
-      }
+      context.strokeStyle = own;
+      if (!thin) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     } else {
-      const made = box.moving ? null : textureOf(box, color);
-      context.fillStyle = color;
-      if (made) {
-        context.globalAlpha *= 0.35;
-        context.fillRect(x, y, w, h);
-        context.globalAlpha /= 0.35;
-        context.drawImage(made, x, y, w, h);
-      } else context.fillRect(x, y, w, h);
-      // Between neighbors a line of the page, which takes nothing from small ones.
-      if (w > 6 && h > 6 && !made) {
-        context.strokeStyle = page;
-        context.lineWidth = 0.75;
-        context.strokeRect(x, y, w, h);
-      }
+      context.fillStyle = colorAt(own, box.gray);
+      context.fillRect(x, y, w, h);
+      if (image) drawTexture(context, image, box, x, y, w, h);
+      context.strokeStyle = page;
+      if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
     }
+  }
+  context.strokeStyle = ink;
+  for (const [alpha, path] of inner) {
+    context.globalAlpha = 0.22 * alpha;
+    context.stroke(path);
   }
   context.globalAlpha = 1;
 };

@@ -1,10 +1,10 @@
 // The formula of a method, whose terms light their areas, and the other way round.
 const sentenceOf = (method, M) => {
-  const members = plural(M, "member");
-  if (METHODS[method].body) return `One body for all ${members}, and a last layer for each.`;
-  if (isModulated(method) && spreads(method)) return `One W for all ${members}; each has r and s, with a mean and a standard deviation.`;
-  if (isModulated(method)) return `One W for all ${members}, and two thin vectors, r and s, for each.`;
-  if (isApart(method)) return `Each of ${members} stores every number of its own.`;
+  const members = M === 1 ? "the one member" : `all ${plural(M, "member")}`;
+  if (METHODS[method].body) return `One body for ${members}, and a last layer for each.`;
+  if (isModulated(method) && spreads(method)) return `One W for ${members}; each has r and s, with a mean and a standard deviation.`;
+  if (isModulated(method)) return `One W for ${members}, and two thin vectors, r and s, for each.`;
+  if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} stores every number of its own.`;
   if (spreads(method)) return `One network, with a mean and a standard deviation for each weight; ${plural(M, "sample")} predict.`;
   if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, each without other units.`;
   return "One network: every number is stored once.";
@@ -12,7 +12,8 @@ const sentenceOf = (method, M) => {
 
 const BNN = "A BNN is a Bayesian neural network: its weights are random.";
 // What the letters of a formula are.
-const lettersOf = (method) => {
+const lettersOf = (method, layer) => {
+  if (layer?.table) return `An embedding is a table of m rows: an input picks one. There is no product whose inputs and outputs r and s could scale, so all methods but a ${METHODS[DEEP].label} store it once.`;
   const matrix = "A layer has m inputs and n outputs: its matrix W has a row for each input and a column for each output.";
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
@@ -33,27 +34,29 @@ const makeFormula = (on) => {
   let drawn = "";
   const show = (state, layers, layer) => {
     const method = layer ? methodOf(layer, chosen(state)) : chosen(state);
-    const terms = METHODS[method].sums;
-    const roles = Object.keys(terms);
-    const key = `${method} ${Boolean(layer)}`;
+    const count = DATA.refused[method] ? zero() : countAll(layers, method, state.M);
+    // Of a last-layer ensemble the body has one copy.
+    const terms = { ...(METHODS[method].body ? { shared: "one body" } : {}), ...METHODS[method].sums };
+    const roles = Object.keys(terms).filter((role) => !layer || count[role]);
+    const key = `${method} ${Boolean(layer)} ${roles}`;
     if (key !== drawn) {
       drawn = key;
-      line.replaceChildren(make("span", { class: "of" }, layer ? "This layer: " : METHODS[method].body ? "Its last layer: " : "Each layer: "));
+      line.replaceChildren(make("span", { class: "of" }, layer ? "This layer: " : METHODS[method].body ? "" : "Each layer: "));
       roles.forEach((role, k) => {
         const term = make("button", { type: "button", class: `term ${role}`, "data-role": role, title: ROLE_WORDS[role] }, terms[role].replaceAll(" · ", " ").replace("M (", "M("));
         onPointing(term, on.light, role);
-        line.append(...(k ? [" + "] : []), term);
+        line.append(...(k ? [METHODS[method].body && k === 1 ? " + last layer: " : " + "] : []), term);
       });
       line.style.setProperty("--own", `var(--${method})`);
     }
     if (DATA.refused[method]) return setText(sums, "");
-    const count = countAll(layers, method, state.M);
     const parts = ROLES.filter((role) => count[role]).map((role) => digits(count[role]));
-    const matrix = layer && layer.matrices.length === 1 ? layer.matrices[0] : null;
-    const letters = matrix ? [`m = ${digits(matrix.m)}`, `n = ${digits(matrix.n)}`, kernelOf(matrix)] : [];
+    const matrix = layer && sheetsOf(layer).length === 1 ? sheetsOf(layer)[0] : null;
+    const groups = matrix ? groupsOf(matrix) : 1;
+    const letters = matrix ? [`m = ${digits(matrix.m / groups)}`, `n = ${digits(matrix.n / groups)}`, kernelOf(matrix), groups > 1 ? `all ${groups} times` : ""] : [];
     const counted = Object.values(METHODS[method].sums).some((term) => term.includes("M"));
     const kernels = !layer && layers.some(({ matrices }) => matrices.some(kernelOf));
-    const beside = layers.some(({ shared, biases }) => shared + biases) ? "normalization and the like" : "";
+    const beside = layers.some(({ table, shared, biases }) => !table && shared + biases) ? "normalization and the like" : "";
     const said = [...letters, counted ? `M = ${state.M}` : "", layer ? "" : "all layers", beside && `${layer ? "" : "and "}${beside}`, kernels ? "mn once for each place of a kernel" : ""];
     setText(sums, `${said.filter(Boolean).join(", ")}: ${parts.length > 1 ? `${parts.join(" + ")} = ` : ""}${digits(totalOf(count))} parameters`);
   };

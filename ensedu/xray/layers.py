@@ -67,6 +67,8 @@ class Layer:
         Bytes of a number.
     head
         Whether it is the layer that each member of a last-layer ensemble has.
+    table
+        Of an embedding its table, a row a word; its numbers are among `shared`.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Layer:
     frozen: int = 0
     itemsize: int = 4
     head: bool = False
+    table: Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -254,10 +257,31 @@ def _layer_at(path: str, shell: Any, layers: dict[str, dict[str, Any]]) -> dict[
         module = shell.get_submodule(path)
         itemsize = next(module.parameters()).element_size()
         layers[path] = {
-            "name": path, "kind": type(module).__name__, "matrices": (),
-            "shared": 0, "biases": 0, "frozen": 0, "itemsize": itemsize,
+            "name": path, "kind": _kind(module), "matrices": (), "shared": 0, "biases": 0,
+            "frozen": 0, "itemsize": itemsize, "table": _table(path, module),
         }  # fmt: skip
     return layers[path]
+
+
+def _kind(module: Any) -> str:
+    """Return the name of a module's class, or of the public one that Torch derives it from."""
+    nn = sys.modules["torch"].nn
+    return next(
+        one.__name__
+        for one in type(module).__mro__
+        if not one.__module__.startswith("torch.nn.") or hasattr(nn, one.__name__)
+    )
+
+
+def _table(path: str, module: Any) -> Matrix | None:
+    nn = sys.modules["torch"].nn
+    if not isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
+        return None
+    rows, columns = module.weight.shape
+    name = f"{path}.weight".lstrip(".")
+    return Matrix(
+        name, rows, columns, rows * columns, 0, (), (not module.weight.requires_grad,) * 2
+    )
 
 
 def _add_plain(layer: dict[str, Any], count: Count) -> None:

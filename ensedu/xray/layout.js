@@ -1,29 +1,49 @@
 // Where everything stands: from a state to boxes, each with the area of the numbers that it stands for.
 // To the left what is stored once for all members, to the right what each member stores.
 const GAP = 12; // pixels between tiles
-const HAIR = 1; // what is thinner than a pixel is drawn one pixel wide
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
+const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
+const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const UNDER = 26; // for m and n at the edges of a matrix
 
-// What has an area of its own: each matrix, m rows of `columns`, and all else that is stored beside.
+// A long matrix is folded into strips beside each other, a flat one into bands below each other; its
+// area stays.
+const folded = (rows, columns, longest) => {
+  const fold = (long, short) => (long > longest && long > 2 * short ? Math.round(Math.sqrt(long / short)) : 1);
+  const [strips, bands] = [fold(rows, columns), fold(columns, rows)];
+  return { strips, bands, w: (columns * strips) / bands, h: (rows * bands) / strips };
+};
+
+// Which entry of a matrix stands at this share of its width and height.
+const entryAt = ({ strips, bands, rows, columns }, across, down) => {
+  const cut = (share, parts) => [Math.floor(share * parts), (share * parts) % 1];
+  const [[strip, x], [band, y]] = [cut(across, strips), cut(down, bands)];
+  return [Math.floor(((strip + y) * rows) / strips), Math.floor(((band + x) * columns) / bands)];
+};
+
+// What has an area of its own: each matrix, each table, and all else that is stored beside.
 const tilesOf = (layers, only) => {
   const tiles = [];
-  let [shared, biases] = [0, 0];
+  let [others, biases] = [0, 0];
   layers.forEach((layer, at) => {
     if (only && only.layer !== at) return;
-    layer.matrices.forEach((matrix, k) => {
+    sheetsOf(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
-      tiles.push({ id: `${at}.${k}`, layer: at, matrix: k, ...matrix, columns: matrix.size / matrix.m, head: layer.head });
+      const [plain, rows, columns] = [Boolean(layer.table), rowsOf(matrix), columnsOf(matrix)];
+      tiles.push({ id: `${at}.${k}`, name: layer.name, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
-    if (!only) [shared, biases] = [shared + layer.shared, biases + layer.biases];
+    if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
   });
-  if (shared) {
-    const side = Math.ceil(Math.sqrt(shared));
-    tiles.push({ id: "plain", layer: -1, matrix: -1, m: side, n: side, columns: shared / side, size: shared, bias: 0 });
+  if (others) {
+    const side = Math.sqrt(others);
+    tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
-  return { tiles: bundled(tiles), biases, shaped: tiles.length <= SHAPED, under: only ? UNDER : 0 };
+  const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
+  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, LONG * side));
+  for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
+  return { tiles: bundled(tiles), biases, side, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
 };
 
 // Of thousands of matrices some neighbors stand together as one tile.
@@ -33,160 +53,206 @@ const bundled = (tiles) => {
   const found = [];
   for (const tile of tiles) {
     const last = found.at(-1);
-    if (last && last.count < each && !last.head && !tile.head && tile.layer >= 0) {
+    if (last && last.count < each && !last.head && !tile.head && last.plain === tile.plain && tile.layer >= 0) {
       for (const key of ["m", "n", "size", "bias"]) last[key] += tile[key];
-      Object.assign(last, { count: last.count + 1, columns: last.size / last.m, to: tile.layer });
+      Object.assign(last, { count: last.count + 1, to: tile.layer });
     } else found.push({ ...tile, count: 1 });
   }
   return found;
 };
 
+// What would be thinner is drawn so thick, so that it is seen: r, s, biases, a matrix of one row.
+const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 9 : 5);
+
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = (tiles, unit) => {
-  const thick = Math.max(HAIR, unit);
-  const edge = 2 * (thick + 1) + 2;
-  const limit = Math.max(...tiles.map((tile) => tile.columns * unit), 1.3 * Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0)) * unit) + edge;
+const shelves = ({ tiles, side }, unit, thin) => {
+  const [near, apart] = [Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+  const sized = tiles.map((tile) => {
+    const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
+    // As thick as so many numbers along that edge need.
+    const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : 2 * r + near, top: tile.plain ? apart : 2 * s + near, below: tile.bias ? b + 3 : 0 };
+  });
+  const widest = Math.max(...sized.map(({ left, w }) => left + w));
+  const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
+  // Four of them stand beside each other, so rather high than wide.
+  const worst = ({ w, h }) => Math.max(1.5 * w, h);
+  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top };
+};
+// In shelves of at most this width; what is low stands below another where a shelf is high enough.
+const shelved = (sized, limit, apart) => {
   let [x, y, high, wide] = [0, 0, 0, 0];
-  const places = tiles.map((tile) => {
-    const [w, h] = [tile.columns * unit, tile.m * unit];
-    if (x > 0 && x + edge + w > limit + 1) [x, y, high] = [0, y + high + GAP / 2, 0];
-    const place = { tile, x: x + edge, y: y + edge, w, h };
-    x += edge + w + GAP / 2;
-    high = Math.max(high, edge + h + (tile.bias ? thick + 3 : 0));
-    wide = Math.max(wide, place.x + w);
+  let column = null; // { x, y, w }, the last one of its shelf
+  const places = sized.map((one) => {
+    const [w, h] = [one.left + one.w, one.top + one.h + one.below];
+    if (column && column.y + h <= y + high + 1 && column.x + w <= limit + 1) column.w = Math.max(column.w, w);
+    else {
+      if (column) x = column.x + column.w + apart;
+      if (x > 0 && x + w > limit + 1) [x, y, high] = [0, y + high + apart, 0];
+      column = { x, y, w };
+    }
+    const place = { ...one, x: column.x + one.left, y: column.y + one.top };
+    column.y += h + apart;
+    high = Math.max(high, column.y - apart - y);
+    wide = Math.max(wide, column.x + column.w);
     return place;
   });
-  return { w: wide, h: y + high, places, edge, thick };
+  return { w: wide, h: y + high, places };
 };
 
-// Many tiles in the rows of one square: the next row begins where that makes its tiles more square.
-const packed = (tiles, unit) => {
-  const total = tiles.reduce((sum, { size }) => sum + size, 0);
-  const side = Math.sqrt(total) * unit;
+// Rectangles in the rows of one that is so wide: the next row begins where that makes them more square.
+const rowsWithin = (items, wide, unit) => {
   const squareness = (row, area) => {
-    const high = (area * unit * unit) / side;
+    const high = (area * unit * unit) / wide;
     return row.reduce((sum, { size }) => sum + Math.max((size * unit * unit) / high / high, (high * high) / (size * unit * unit)), 0) / row.length;
   };
   const places = [];
   let [row, area, y] = [[], 0, 0];
   const close = () => {
-    const high = (area * unit * unit) / side;
+    const h = (area * unit * unit) / wide;
     let x = 0;
-    for (const tile of row) {
-      const w = (tile.size * unit * unit) / high;
-      places.push({ tile, x, y, w, h: high });
+    for (const item of row) {
+      const w = (item.size * unit * unit) / h;
+      places.push({ item, x, y, w, h });
       x += w;
     }
-    y += high;
+    y += h;
     [row, area] = [[], 0];
   };
-  for (const tile of tiles) {
-    if (row.length && squareness([...row, tile], area + tile.size) > squareness(row, area)) close();
-    row.push(tile);
-    area += tile.size;
+  for (const item of items) {
+    if (row.length && squareness([...row, item], area + item.size) > squareness(row, area)) close();
+    row.push(item);
+    area += item.size;
   }
   if (row.length) close();
-  return { w: side, h: side, places, edge: 0, thick: HAIR };
+  return places;
 };
 
-const portraitOf = ({ tiles, shaped }, unit) => (tiles.length ? (shaped ? shelves : packed)(tiles, unit) : { w: 0, h: 0, places: [], edge: 0, thick: HAIR });
-// A strip below a portrait with the area of so many numbers.
-const stripHigh = (numbers, unit, portrait) => (numbers ? Math.max(HAIR, (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
+// Many tiles in one square, those of a block of the model together.
+const packed = ({ tiles, side }, unit) => {
+  const parts = tiles.map(({ name }) => name.split("."));
+  const grouped = (depth) => {
+    const groups = [];
+    tiles.forEach((tile, k) => {
+      const key = parts[k].slice(0, depth).join(".");
+      if (groups.at(-1)?.key === key) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
+      else groups.push({ key, tiles: [tile], size: tile.size });
+    });
+    return groups;
+  };
+  const groups = [1, 2, 3].map(grouped).find(({ length }) => length > 3) ?? grouped(99);
+  const places = rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
+    const seam = item.tiles.length > 1 && Math.min(room.w, room.h) > 14 ? 1 : 0;
+    const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
+    return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
+      const line = Math.min(w, h) > 5 ? 0.4 : 0;
+      return {
+        tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
+        group: k ? null : { ...room, name: item.key.split(".").at(-1) },
+      };
+    });
+  });
+  return { w: side * unit, h: side * unit, places, left: 0, top: 0 };
+};
+
+const portraitOf = (content, unit) => {
+  if (!content.tiles.length) return { w: 0, h: 0, places: [], left: 0, top: 0 };
+  return content.shaped ? shelves(content, unit, thinnest(content, unit)) : packed(content, unit);
+};
 
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const [modulated, members] = [isModulated(method), METHODS[method].members];
+  const { members } = METHODS[method];
   const doubled = spreads(method) && !members;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
-  const vectors = modulated ? stripHigh(sum(({ id, m, n }) => (id === "plain" ? 0 : m + n)), unit, portrait) : 0;
-  const offsets = sum(({ bias }) => bias);
-  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + stripHigh(offsets, unit, portrait) + (vectors ? 3 : 0) + 4;
-  const slot = { w: portrait.w + GAP * 1.5, h: portrait.h + below + frame.above + GAP };
-  const narrow = frame.width < NARROW;
+  // A strip below a portrait of many matrices, with the area of so many numbers.
+  const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
+  const vectors = isModulated(method) ? strip(sum(({ plain, m, n }) => (plain ? 0 : m + n))) : 0;
+  const offsets = strip(sum(({ bias }) => bias));
+  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
+  // A crowd stands close.
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [1.5 * GAP, frame.above];
+  const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && 2 * slot.w > (narrow ? 1 : 0.45) * frame.width;
-  const left = { x: 0, y: frame.head, w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP) };
-  // One below the other, curves take no room where there are none.
-  const above = narrow ? 4 : frame.above;
-  const sheet = slot.h - frame.above + above;
-  const once = sheet * (stacked ? 2 : 1) + content.under;
+  const stacked = doubled && 2 * slot.w > 0.45 * frame.width;
+  const once = (slot.h - above) * (stacked ? 2 : 1) + above + content.under;
   // Both zones have room for their words, and the members begin where the words of theirs do.
-  const right = narrow
-    ? { x: content.under / 2, y: 2 * frame.head + once, w: frame.width - content.under }
-    : { x: Math.max(left.w + 2.5 * GAP, frame.words), y: frame.head, w: 0 };
-  if (!narrow) right.w = frame.width - right.x;
-  const most = Math.max(1, Math.min(M, Math.floor((right.w + GAP) / slot.w)));
+  const left = { x: 0, y: frame.head };
+  const right = { x: Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + 2.5 * GAP, frame.words), y: frame.head };
+  const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
   const across = Math.ceil(M / Math.ceil(M / most)); // rows of one length
   // Of what nobody stores, one row is enough.
-  const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
   const rows = members ? Math.ceil(M / across) : 1;
+  const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
   return {
-    portrait, slot, rows, vectors, offsets, ghosts, zones: { left, right },
-    second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
-    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - GAP : 0),
+    portrait, slot, across, rows, vectors, ghosts, strip, zones: { left, right },
+    second: stacked ? [0, slot.h - above] : [portrait.w + GAP, 0],
+    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - gap + content.under : 0),
     home: { x: left.x, y: left.y + above },
     // On whole pixels, so that equal members look equal.
-    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * slot.w), y: Math.round(right.y + frame.above + Math.floor(i / across) * slot.h) }),
+    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * slot.w), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
 };
 
 // All boxes of a method in their rooms. Of what all have, member 0's box stands for it.
 const compose = (content, method, M, unit, frame) => {
   const rooms = roomsOf(content, method, M, unit, frame);
-  const { portrait, vectors, offsets, ghosts, home, second, slotOf } = rooms;
+  const { portrait, vectors, ghosts, home, second, slotOf, strip } = rooms;
   const { body, members } = METHODS[method];
   const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
   const doubled = spreads(method) && !members;
   const boxes = new Map();
   const put = (id, x, y, w, h, look, more) => boxes.set(id, { id, x, y, w, h, look, alpha: 1, gray: 0, ...more });
 
-  for (const { tile, x, y, w, h } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile };
+  for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped };
     const own = apart || (body && tile.head);
     for (let i = M - 1; i >= 0; i -= 1) {
       const at = slotOf(i);
       const member = { ...about, member: i };
-      if (own) put(`W.${tile.id}.${i}`, at.x + x, at.y + y, w, h, "per_member", { ...member, texture: "own" });
+      const [left, top] = [at.x + x, at.y + y];
+      if (own) put(`W.${tile.id}.${i}`, left, top, w, h, "per_member", { ...member, texture: "own" });
       else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
-      if (!own && i < ghosts && tile.id !== "plain") put(`g.${tile.id}.${i}`, at.x + x, at.y + y, w, h, "made", { ...member, texture: "made", inner: !content.shaped });
-      if (!content.shaped || tile.id === "plain") continue;
-      const t = portrait.thick;
-      if (modulated) {
-        // Beside the matrix, a number of r a row; above it a number of s a column, as wide as its kernel.
-        put(`r.${tile.id}.${i}`, at.x + x - t - 2, at.y + y, t, h, "per_member", { ...member, texture: "r" });
-        put(`s.${tile.id}.${i}`, at.x + x, at.y + y - t - 2, tile.n * unit, t, "per_member", { ...member, texture: "s" });
+      // Of what is computed, but of the body that all members run through.
+      if (!own && !body && i < ghosts && !tile.plain) put(`g.${tile.id}.${i}`, left, top, w, h, "made", { ...member, texture: "made" });
+      if (!content.shaped) continue;
+      if (modulated && !tile.plain) {
+        // Beside the matrix, a number of r a row; above it a number of s a column.
+        put(`r.${tile.id}.${i}`, left - r - 2, top, r, h, "per_member", { ...member, texture: "r" });
+        put(`s.${tile.id}.${i}`, left, top - s - 2, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, at.x + x - 2 * t - 3, at.y + y, t, h, "scales", { ...member, texture: "σr" });
-          put(`S.${tile.id}.${i}`, at.x + x, at.y + y - 2 * t - 3, tile.n * unit, t, "scales", { ...member, texture: "σs" });
+          put(`R.${tile.id}.${i}`, left - 2 * r - 3, top, r, h, "scales", { ...member, texture: "σr" });
+          put(`S.${tile.id}.${i}`, left, top - 2 * s - 3, w, s, "scales", { ...member, texture: "σs" });
         }
       }
       const mine = members && (!body || tile.head);
       if (tile.bias && (mine || i === 0)) {
         const from = mine ? at : home;
-        put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 3, tile.bias * unit, t, "biases", mine ? member : { ...about, member: -1 });
+        put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 3, w, b, "biases", mine ? member : { ...about, member: -1 });
       }
     }
-    if (!doubled || tile.id === "plain") continue;
+    if (!doubled || tile.plain) continue;
     put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "scales", { ...about, member: -1 });
-    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 3 + second[1], tile.bias * unit, portrait.thick, "biases", { ...about, member: -1 });
+    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 3 + second[1], w, b, "biases", { ...about, member: -1 });
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };
+    const offsets = content.tiles.reduce((sum, { bias }) => sum + bias, 0);
     for (let i = 0; i < M; i += 1) {
       const at = slotOf(i);
-      if (i < ghosts && !body) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
+      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
       let y = at.y + portrait.h + 3;
-      const strip = (id, high, look) => {
+      const line = (id, high, look) => {
         put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, member: i });
         y += high + 1;
       };
-      if (modulated) strip("r", vectors, "per_member");
-      if (modulated && spreads(method)) strip("R", vectors, "scales");
-      if (members && !body && offsets) strip("b", stripHigh(offsets, unit, portrait), "biases");
+      if (modulated) line("r", vectors, "per_member");
+      if (modulated && spreads(method)) line("R", vectors, "scales");
+      if (members && !body && offsets) line("b", strip(offsets), "biases");
     }
     const others = content.biases + (members && !body ? 0 : offsets);
-    if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, stripHigh(others, unit, portrait), "biases", { ...about, member: -1 });
+    if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, member: -1 });
   }
   return { ...rooms, boxes };
 };

@@ -48,7 +48,7 @@ const loopOf = (state, layers, name, write) => {
     const there = layouts.map(({ boxes }) => boxes.get(id));
     const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
     const { x, y, w, h, look, inner, member } = at[0];
-    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed" }[look] ?? (Math.min(w, h) > 6 ? "parted" : "plain");
+    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed" }[look] ?? "plain";
     const ways = {
       kind, member, letter: id[0],
       moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
@@ -58,7 +58,7 @@ const loopOf = (state, layers, name, write) => {
     const key = JSON.stringify(ways);
     if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });
     const group = groups.get(key);
-    const [wide, high] = [w, h].map((side) => Math.max(HAIR, tenths(side)));
+    const [wide, high] = [w, h].map((side) => Math.max(1, tenths(side)));
     group.path += `M${tenths(x - group.x)} ${tenths(y - group.y)}h${wide}v${high}h${-wide}z`;
   }
   const shaken = ({ letter, member }) => {
@@ -76,7 +76,7 @@ const loopOf = (state, layers, name, write) => {
     const places = moved.map(([dx, dy]) => `${tenths(x + dx)} ${tenths(y + dy)}`);
     const inked = { outline: "stroke", dashed: "", inner: "" }[kind] ?? "fill";
     const fill = kind === "hatched" ? `url(#h${seen.indexOf(1)})` : inked === "fill" ? group.colors[0] : "none";
-    const stroke = { outline: group.colors[0], hatched: group.colors[0], parted: plainColor("page"), dashed: muted, inner: muted }[kind] ?? "none";
+    const stroke = { outline: group.colors[0], hatched: group.colors[0], dashed: muted, inner: muted }[kind] ?? "none";
     return `<g class="${kind}" transform="translate(${places[0]})" opacity="${seen[0]}" fill="${fill}" stroke="${stroke}">`
       + `<animateTransform attributeName="transform" type="translate" ${values(places)} ${eased}/>${shaken(group)}${animated("opacity", seen)}`
       + `${inked && kind !== "hatched" ? animated(inked, group.colors) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
@@ -84,7 +84,7 @@ const loopOf = (state, layers, name, write) => {
 
   // Above the members what they learned.
   const curves = Array.from({ length: CURVES ? state.M : 0 }, (_, i) => {
-    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.edge, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 }));
+    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.left, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 }));
     const seen = rooms.map(({ y }, k) => Number(y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
     const spots = rooms.map((room, k) => (seen[k] ? room : rooms[Math.max(0, seen.lastIndexOf(1, k))]));
     const lines = stops.map((method, k) => (rowAt(method, i) ?? rowAt(stops[seen.indexOf(1)], i) ?? []).map((value, n) => placeOf(CURVES.x[n], value, spots[k]).map(tenths)).join(" "));
@@ -135,7 +135,7 @@ const loopOf = (state, layers, name, write) => {
   const hatches = colors.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
     + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
-    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .parted { stroke-width: .75 }</style>`
+    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
     + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${muted}" stroke-dasharray="3"/>${bar.join("")}`

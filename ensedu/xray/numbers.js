@@ -16,20 +16,21 @@ const arraysOf = (state, layer) => {
   const method = methodOf(layer, chosen(state));
   const [apart, modulated, spread, members] = [isApart(method), isModulated(method), spreads(method), METHODS[method].members];
   const edits = editsOf(state);
-  const matrix = layer.matrices[state.matrix];
-  const kernel = Math.max(1, Math.round(matrix.size / matrix.m / matrix.n));
+  const matrix = sheetsOf(layer)[state.matrix];
+  const place = (a, b) => placesOf(matrix, a, b);
   const stored = (kind, i, a, b) => edits[editKey(kind, i, a, b)] ?? storedAt(state, layer, kind, i, a, b);
   // What is drawn: a mean, and so many standard deviations as chance has it.
   const drawn = (kind, i, a) => stored(kind, i, a) + (spread ? stored(`σ${kind}`, i, a) * chance(kind, i, a) : 0);
   const chance = (kind, i, ...place) => chanceOf(state, kind, i, ...place);
   const made = (i, a, b) => {
     if (apart) return stored("W", i, a, b);
-    if (modulated) return stored("W", -1, a, b) * drawn("r", i, a) * drawn("s", i, Math.floor(b / kernel));
+    const [input, output] = place(a, b);
+    if (modulated) return stored("W", -1, a, b) * drawn("r", i, input) * drawn("s", i, output);
     return stored("W", -1, a, b) + (spread ? stored("σW", -1, a, b) * chance("W", i, a, b) : 0);
   };
   const offset = (i, k) => (matrix.bias ? stored("b", members ? i : -1, k) + (spread && !modulated ? stored("σb", -1, k) * chance("b", i, k) : 0) : 0);
   const output = (i, k) => offset(i, k) + sumOf(matrix.m, (a) => stored("x", -1, a) * made(i, a, k));
-  return { method, members, apart, modulated, spread, stored, drawn, chance, made, offset, output, kernel, matrix };
+  return { method, members, apart, modulated, spread, stored, drawn, chance, made, offset, output, place, matrix };
 };
 
 const sumOf = (length, of) => Array.from({ length }, (_, k) => of(k)).reduce((sum, value) => sum + value, 0);
@@ -37,7 +38,7 @@ const keyOf = (kind, i, a, b) => [kind, i, a, ...(b === undefined ? [] : [b])].j
 const partsOf = (key) => key.split(" ").map((part, k) => (k ? Number(part) : part));
 const isMade = (key) => key.startsWith("made") || key.startsWith("y");
 // Whether an entry of a member's matrix, or an output, is made of a number.
-const isPartOf = (stored, made, kernel) => {
+const isPartOf = (stored, made, place) => {
   const [kind, i, a, b] = partsOf(stored);
   const [what, who, row, column] = partsOf(made);
   if (kind === "x" || what === "y") {
@@ -46,8 +47,7 @@ const isPartOf = (stored, made, kernel) => {
     return (i < 0 || i === who) && (kind.endsWith("W") || kind === "made" ? b : a) === row;
   }
   if (kind.endsWith("W")) return (i < 0 || i === who) && a === row && b === column;
-  if (kind.endsWith("r")) return i === who && a === row;
-  return kind.endsWith("s") && i === who && a === Math.floor(column / kernel);
+  return /[rs]$/.test(kind) && i === who && a === place(row, column)[kind.endsWith("r") ? 0 : 1];
 };
 
 // What a number is, as the page says it.
@@ -58,7 +58,7 @@ const nameOfNumber = (kind, i, a, b) => {
 };
 const tell = (arrays, key, members) => {
   const [kind, i, a, b] = partsOf(key);
-  const { stored, drawn, chance, made, modulated, spread, apart, kernel } = arrays;
+  const { stored, drawn, chance, made, modulated, spread, apart, place } = arrays;
   const is = isMade(key) ? "" : `${nameOfNumber(kind, i, a, b)} = ${plainNumber(stored(kind, i, a, b))}`;
   if (kind === "x") return `${is}: an input, the same for all; it is not stored. It multiplies row ${a + 1} of every matrix.`;
   if (kind === "y") {
@@ -69,8 +69,9 @@ const tell = (arrays, key, members) => {
     const name = nameOfNumber("W", i, a, b);
     const value = made(i, a, b);
     if (modulated) {
-      const factors = [stored("W", -1, a, b), drawn("r", i, a), drawn("s", i, Math.floor(b / kernel))];
-      const names = [nameOfNumber("W", -1, a, b), nameOfNumber("r", i, a), nameOfNumber("s", i, Math.floor(b / kernel))];
+      const [input, output] = place(a, b);
+      const factors = [stored("W", -1, a, b), drawn("r", i, input), drawn("s", i, output)];
+      const names = [nameOfNumber("W", -1, a, b), nameOfNumber("r", i, input), nameOfNumber("s", i, output)];
       return `${name} = ${names.join(" · ")} = ${factors.map(bracketed).join(" · ")} = ${plainNumber(value)}${spread ? " in this draw" : ""}: computed, never stored.`;
     }
     return `${name} = ${plainNumber(stored("W", -1, a, b))} + ${plainNumber(stored("σW", -1, a, b))} · ${bracketed(chance("W", i, a, b))} = ${plainNumber(value)} in this draw: mean + σ · ε, computed, never stored.`;
@@ -81,7 +82,7 @@ const tell = (arrays, key, members) => {
   if (kind === "s") return `${is}: member ${i + 1}’s own. It scales output ${a + 1}, column ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
   if (apart) return `${is}: stored for member ${i + 1} alone. Change it, and no other member moves.`;
   if (spread && !modulated) return `${is}: the mean of this weight, stored once. All draws lie around it.`;
-  return members ? `${is}: stored once, and a part of every member’s matrix. Change it, and all members move.` : `${is}: stored once, for the one network.`;
+  return members ? `${is}: stored once, and a part of every member’s matrix. Change it, and all members move.` : `${is}: stored once.`;
 };
 
 // Small tasks; each says itself whether a method has it, and whether it is done.
@@ -116,7 +117,7 @@ const perPage = (state, { matrix, apart, modulated, spread }) => {
   const room = document.documentElement.clientWidth - 40;
   if (room < NARROW) return 2;
   const cell = room < 960 ? 34 : 44;
-  const wide = Math.min(windowOf(state), Math.round(matrix.size / matrix.m)) * cell + 40;
+  const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + 40;
   const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
   const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
   return clamp(Math.floor((room - (room - once < block ? 0 : once)) / block), 1, 4);
@@ -162,7 +163,7 @@ const makeNumbers = (on) => {
   };
   const light = () => {
     for (const [key, cell] of cells) {
-      const related = touched && key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.kernel)) || (isMade(touched) && isPartOf(key, touched, arrays.kernel)));
+      const related = touched && key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.place)) || (isMade(touched) && isPartOf(key, touched, arrays.place)));
       cell.classList.toggle("touched", key === touched);
       cell.classList.toggle("moves", Boolean(related));
     }
@@ -197,11 +198,11 @@ const makeNumbers = (on) => {
       edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
     });
     cell.addEventListener("pointerdown", (event) => {
-      if (!event.button) drag = { key, x: event.clientX, from: value(), steps: 0, id: event.pointerId, cell };
+      if (!event.button) drag = { key, x: event.clientX, y: event.clientY, from: value(), steps: 0, id: event.pointerId, cell };
     });
     cell.addEventListener("pointermove", (event) => {
       if (!drag || event.pointerId !== drag.id) return;
-      const steps = Math.trunc((event.clientX - drag.x) / DRAG);
+      const steps = Math.trunc((event.clientX - drag.x + drag.y - event.clientY) / DRAG);
       if (steps === drag.steps) return;
       cell.setPointerCapture(event.pointerId);
       drag.steps = steps;
@@ -223,14 +224,16 @@ const makeNumbers = (on) => {
 
   const build = (state, layer) => {
     cells = new Map();
-    const { apart, modulated, spread, matrix, kernel, members } = arrays;
+    const { apart, modulated, spread, matrix, place, members } = arrays;
     const [first, from] = [state.row, state.column];
-    const wide = Math.round(matrix.size / matrix.m);
+    const [high, wide] = [rowsOf(matrix), columnsOf(matrix)];
     const side = windowOf(state);
-    const rows = Math.min(side, matrix.m - first);
-    const columns = Math.min(side, wide - from);
-    const s0 = Math.floor(from / kernel);
-    const outputs = Math.floor((from + columns - 1) / kernel) - s0 + 1;
+    const rows = Math.min(side, high - first);
+    // A window ends where its group does: the next has rows of its own.
+    const group = wide / groupsOf(matrix);
+    const columns = Math.min(side, group - (from % group));
+    const [[r0, s0], [, last]] = [from, from + columns - 1].map((column) => place(first, column));
+    const outputs = last - s0 + 1;
     const doubled = spread && !modulated;
     const count = members || doubled ? state.M : 0;
     const each = perPage(state, arrays);
@@ -238,9 +241,9 @@ const makeNumbers = (on) => {
     const end = Math.min(begin + each, count);
     const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
     const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
-    const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, first + a), `at-${at}`, name);
+    const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, r0 + a), `at-${at}`, name);
     // Where all of a layer is seen, its inputs can be typed, and each member answers.
-    const whole = matrix.m <= side && wide <= side && kernel === 1;
+    const whole = high <= side && wide <= side && !matrix.kernel.length && group === wide && !layer.table;
     const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
     for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
@@ -278,7 +281,7 @@ const makeNumbers = (on) => {
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     setText(origin, DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s.");
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
-    const ends = [matrix.m, wide];
+    const ends = [high, wide];
     window_.forEach(({ element: label, range, key }, k) => {
       label.hidden = ends[k] <= side || Boolean(DATA.values);
       range.max = Math.max(0, ends[k] - side);
@@ -309,7 +312,7 @@ const makeNumbers = (on) => {
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (most[kind] ?? 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }
-    window_.forEach(({ output, key }, k) => setText(output, `${state[key] + 1} of ${digits([matrix.m, Math.round(matrix.size / matrix.m)][k])}`));
+    window_.forEach(({ output, key }, k) => setText(output, `${state[key] + 1} of ${digits([rowsOf(matrix), columnsOf(matrix)][k])}`));
     before = arraysOf({ ...state, edits: "" }, layer);
     ask();
     light();

@@ -15,7 +15,7 @@ from ensedu.common.one_file import one_file
 from ensedu.counting import Count, formula_table
 from ensedu.methods import METHODS
 from ensedu.xray import values
-from ensedu.xray.layers import Layer, Reading, read_model, read_sizes
+from ensedu.xray.layers import Layer, Matrix, Reading, read_model, read_sizes
 
 __all__ = ["PARTS", "SIZES", "XRay", "xray"]
 
@@ -163,16 +163,18 @@ class XRay:
         """Return what the page's script reads: the layers, and the table that it counts by."""
         kinds: dict[str, int] = {}
         rows = [kinds.setdefault(json.dumps(_shape(layer)), len(kinds)) for layer in self.layers]
+        layers = {
+            # Names and shapes repeat: each name says how much of the one before it begins with.
+            "names": _front_coded([layer.name for layer in self.layers]),
+            "shapes": [json.loads(kind) for kind in kinds],
+            "rows": rows,
+        }
         return {
             "name": self.name,
             "ensemble_size": self.ensemble_size,
             "table": formula_table(),
             "colors": {"light": _look(dark=False), "dark": _look(dark=True)},
-            "sizes": self._sizes,
-            # Names and shapes repeat: each name says how much of the one before it begins with.
-            "names": _front_coded([layer.name for layer in self.layers]),
-            "shapes": [json.loads(kind) for kind in kinds],
-            "rows": rows,
+            **({"sizes": self._sizes} if self._sizes else layers),
             "refused": {method: _plainly(why) for method, why in self.refused.items()},
             **{key: value for key, value in self._more.items() if value},
         }
@@ -212,16 +214,19 @@ def _part(name: str) -> str:
 
 def _shape(layer: Layer) -> dict[str, Any]:
     """Return what a script needs of a layer but its name; short, as a model has thousands."""
+
+    def sizes(matrix: Matrix) -> dict[str, Any]:
+        return {
+            "key": matrix.name.removeprefix(layer.name).lstrip("."),
+            "m": matrix.inputs, "n": matrix.outputs, "size": matrix.numbers,
+            "bias": matrix.biases, "kernel": matrix.kernel, "frozen": matrix.frozen,
+        }  # fmt: skip
+
+    # A table whose weights are another layer's, too, is not this layer's alone.
+    table = layer.table if layer.table and layer.table.numbers == layer.shared else None
     return {
-        "kind": layer.kind,
-        "matrices": [
-            {
-                "key": matrix.name.removeprefix(layer.name).lstrip("."),
-                "m": matrix.inputs, "n": matrix.outputs, "size": matrix.numbers,
-                "bias": matrix.biases, "kernel": matrix.kernel, "frozen": matrix.frozen,
-            }
-            for matrix in layer.matrices
-        ],
+        "kind": layer.kind, "matrices": [sizes(matrix) for matrix in layer.matrices],
+        **({"table": sizes(table)} if table else {}),
         "shared": layer.shared, "biases": layer.biases, "kept": layer.kept,
         "frozen": layer.frozen, "bytes": layer.itemsize, "head": layer.head,
     }  # fmt: skip

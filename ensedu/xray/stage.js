@@ -2,18 +2,21 @@
 const WAY = 520; // milliseconds of a motion
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
-const MIDDLE = 900; // pixels, from which on there is room for words beside each other
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
+const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong"), make("span")));
+  const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const more = make("button", { type: "button", class: "more" });
   more.addEventListener("click", () => on.fit());
+  const looks = [...Object.entries(ROLE_WORDS), ["computed", "computed, not stored"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
-  const scale = make("p", { class: "unit" }, square, squareWords);
+  const note = make("p", { class: "drawn" });
+  const key = make("p", { class: "key" }, ...looks, make("span", { class: "unit" }, square, squareWords));
   const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights" });
   const stops = STOPS.map((method, k) => {
     const stop = make("button", { type: "button", class: "stop", style: `--own: var(--${method})` }, make("strong", {}, STOP_WORDS[k]), make("small", {}, METHODS[method].label));
@@ -23,24 +26,24 @@ const makeStage = (on) => {
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge();
   const field = make("div", { class: "field" }, ...zones, canvas, more);
-  const under = make("div", { class: "under" }, words, scale);
-  const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, field, under);
+  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note, words));
+  const under = make("div", { class: "under" }, key, tools);
+  const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
+  let [placed, marked, described] = ["", "", false]; // where the zones stand, what is chosen, whether the key is there
   const composed = new Map();
   const contents = new WeakMap();
 
   const measure = () => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
-    const head = narrow ? 48 : 52;
     const curves = CURVES ? CURVE_HIGH : 0;
-    const words = narrow ? 0 : width < MIDDLE ? 200 : 230;
-    frame = { width, head, above: 22 + curves, height: (narrow ? 530 : clamp(0.3 * width, 360, 450)) + curves, words };
+    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? 0.36 * width : 0.2 * width };
     composed.clear();
     return frame;
   };
@@ -49,42 +52,31 @@ const makeStage = (on) => {
     if (!contents.has(layers)) contents.set(layers, tilesOf(layers));
     return contents.get(layers);
   };
-  const layoutOf = (key, layers, only, method, M, unit) => {
-    const name = `${key} ${method} ${M} ${unit}`;
+  const cached = (name, of) => {
     if (!composed.has(name)) {
-      if (composed.size > 12) composed.clear();
-      composed.set(name, compose(contentOf(layers, only), method, M, unit, frame));
+      if (composed.size > 24) composed.clear();
+      composed.set(name, of());
     }
     return composed.get(name);
   };
-
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix}`} ${state.M} ${unit}`;
+  const layoutOf = (state, layers, method, unit) =>
+    cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
   // What all stops take at most, so that sharing moves nothing but the weights.
-  const extentOf = (state, layers, unit) => {
-    const only = onlyOf(state);
-    const key = `extent ${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"} ${state.M} ${unit}`;
-    if (!composed.has(key)) {
-      const rooms = STOPS.map((method) => roomsOf(contentOf(layers, only), method, state.M, unit, frame));
+  const extentOf = (state, layers, unit) =>
+    cached(`extent ${keyOf(state, unit)}`, () => {
+      const rooms = STOPS.map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
-      const lost = high > frame.height + 2 || wide > frame.width + 2;
-      composed.set(key, { high: clamp(high, 120, frame.height), lost, small: high < 0.45 * frame.height && wide < 0.6 * frame.width });
-    }
-    return composed.get(key);
-  };
-  // The boxes that a state asks for: at a stop, or between two.
+      return { high: clamp(high, 120, frame.height), lost: high > frame.height + 2 || wide > frame.width + 2, small: high < 0.45 * frame.height && wide < 0.6 * frame.width };
+    });
+  // The boxes that a state asks for: at a stop, or between two, where members stand between their places.
   const target = (state, layers, unit) => {
-    const only = onlyOf(state);
-    const key = `${state.width} ${state.depth} ${only ? `${state.layer}.${state.matrix}` : "all"}`;
-    const at = (method) => layoutOf(key, layers, only, method, state.M, unit);
-    if (state.method) return { boxes: between(at(state.method), null, 0), layout: at(state.method) };
-    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
-    const share = state.share - low;
-    if (share === 1) return { boxes: between(at(STOPS[low + 1]), null, 0), layout: at(STOPS[low + 1]) };
-    return { boxes: between(at(STOPS[low]), at(STOPS[low + 1]), share), layout: at(STOPS[Math.round(state.share)]) };
-  };
-  const colorsNow = (state) => {
-    if (state.method) return [colorOf(state.method), colorOf(state.method)];
-    const low = Math.min(STOPS.length - 2, Math.floor(state.share));
-    return state.share - low === 1 ? [colorOf(STOPS[low + 1]), colorOf(STOPS[low + 1])] : [colorOf(STOPS[low]), colorOf(STOPS[low + 1])];
+    const [from, to, share] = wayOf(state);
+    const [a, b] = [from, to].map((method) => layoutOf(state, layers, method, unit));
+    const boxes = between(a, b, share);
+    if (!share) return { boxes, layout: a };
+    const mixed = (one, other) => ({ x: lerp(one.x, other.x, share), y: lerp(one.y, other.y, share) });
+    return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
   const shakes = (state, now) => (box) => {
@@ -95,100 +87,118 @@ const makeStage = (on) => {
     const phase = box.x + 3 * box.y + 7 * box.member;
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
+  // What a box looks like from near: the values of its matrix, or of its r or s.
+  const texturing = (state, layers, high) => (box) => {
+    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && isWhole(state))) return null;
+    const near = !isWhole(state);
+    if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
+    const { layer, matrix, tile, member, texture: as } = box;
+    const key = `${layer}.${matrix} ${as} ${member} ${near} ${state.seed}.${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+  };
 
   const render = (state, layers, unit, lit, now) => {
+    const [from, to, share] = wayOf(state);
+    const refused = DATA.refused[chosen(state)];
+    const inNumbers = state.view === "numbers";
+    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
+    gauge.element.hidden = Boolean(refused);
+    gauge.show(state, on.scope(layers));
+    markStop(state);
+    if (inNumbers) {
+      more.hidden = true;
+      return false;
+    }
     const { boxes: goal, layout } = target(state, layers, unit);
     let boxes = goal;
     if (motion) {
-      const share = clamp((now - motion.start) / WAY, 0, 1);
-      if (share < 1) boxes = between({ boxes: motion.from }, { boxes: new Map(goal.map((box) => [box.id, box])) }, eased(share));
+      const along = clamp((now - motion.start) / WAY, 0, 1);
+      if (along < 1) boxes = between({ boxes: motion.from }, { boxes: new Map(goal.map((box) => [box.id, box])) }, eased(along));
       else motion = null;
     }
     drawn = boxes;
-    const inNumbers = state.view === "numbers";
-    const refused = DATA.refused[chosen(state)];
-    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers;
-    gauge.element.hidden = Boolean(refused);
-    gauge.show(state, on.scope(layers));
-    if (inNumbers) {
-      more.hidden = true;
-      markStop(state);
-      return false;
-    }
     const { high, lost, small } = extentOf(state, layers, unit);
     on.wants(!refused && (lost || small));
     const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
     context.imageSmoothingEnabled = false;
-    const close = !isWhole(state);
-    const textureOf = (box, color) => {
-      if (!box.texture || !close || box.layer < 0 || motion) return null;
-      if (box.texture === "made" && box.member !== (hover?.member ?? state.member)) return null;
-      const layer = layers[box.layer];
-      if (!layer?.matrices[box.matrix]) return null;
-      const key = `${box.layer}.${box.matrix} ${box.texture} ${box.member} ${state.seed}.${state.draw} ${chosen(state)} ${layer.matrices[box.matrix].m} ${layer.matrices[box.matrix].n}`;
-      return textureImage(key, color, () => texture(state, layer, box.matrix, box.texture, box.member));
-    };
-    if (refused) boxes = drawn = [];
-    drawBoxes(context, boxes, { owns: colorsNow(state), lit, width: frame.width, height: high, textureOf, shake: shakes(state, now) });
-    if (!motion && CURVES && !refused) placeCurves(context, layout, state);
-    if (!motion && !refused) write(context, boxes, layout, state, frame);
-    if (close && !motion && !refused) numberEdges(context, layout, layers[state.layer].matrices[state.matrix]);
+    if (refused) {
+      drawn = [];
+      more.hidden = false;
+      setText(more, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
+      canvas.setAttribute("aria-label", more.textContent);
+      return false;
+    }
+    const owns = [colorOf(from), colorOf(to)];
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high), shake: shakes(state, now) });
+    if (!motion) {
+      if (CURVES) placeCurves(context, layout, state);
+      write(context, boxes, layout, state, frame);
+      if (!isWhole(state)) numberEdges(context, layout, layers[state.layer]);
+    }
     placeWords(state, layers, layout);
-    if (!motion && now >= shaken) return false;
-    return !still.matches || Boolean(motion);
+    if (!described || (!share && !motion)) describe(state, layers, layout, high);
+    return Boolean(motion) || (now < shaken && !still.matches);
   };
 
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
     numberMembers(context, layout, state, frame);
-    if (Number.isInteger(state.share)) nameParts(context, boxes, state);
+    if (!wayOf(state)[2]) nameParts(context, boxes, state);
   };
-  const numberMembers = (context, layout, { M, method, share }, frame) => {
-    const current = method || STOPS[Math.round(share)];
-    const word = METHODS[current].members ? "member" : "sample";
+  const numberMembers = (context, layout, state, frame) => {
+    const { members } = METHODS[chosen(state)];
+    if (state.M > CROWD) return;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
-    const shown = METHODS[current].members ? M : layout.ghosts;
-    for (let i = 0; i < shown; i += 1) {
+    for (let i = 0; i < layout.ghosts; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
-      context.fillText(layout.slot.w > 90 ? `${word} ${i + 1}${shown < M && i === shown - 1 ? ` of ${M}` : ""}` : String(i + 1), at.x + layout.portrait.edge, at.y - 7 + Math.min(layout.portrait.edge, 4) - (CURVES ? CURVE_HIGH : 0));
+      const last = layout.ghosts < state.M && i === layout.ghosts - 1 ? ` of ${state.M}` : "";
+      context.fillText(layout.slot.w > 84 ? `${members ? "member" : "sample"} ${i + 1}${last}` : String(i + 1), at.x + layout.portrait.left, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
     }
   };
   const placeCurves = (context, layout, state) => {
     for (let i = 0; i < state.M; i += 1) {
       const [at, row] = [layout.slotOf(i), curveOf(state, i)];
-      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.edge, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.edge, h: CURVE_HIGH - 12 });
+      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.left, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 });
     }
   };
-  // What is what, written where it stands: on the largest matrix, and at the vectors of member 1.
+  // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
   const nameParts = (context, boxes, state) => {
-    const of = (letter, test) => boxes.filter((box) => box.id[0] === letter && box.alpha > 0.9 && test(box)).reduce((best, box) => (best && best.w * best.h >= box.w * box.h ? best : box), null);
-    const write = (words, x, y, size, color) => {
-      context.font = `italic ${size}px "STIX Two Math", Georgia, "Times New Roman", serif`;
+    const seen = boxes.filter((box) => box.alpha > 0.9);
+    const doubled = seen.some(({ id }) => id[0] === "Z");
+    const vectors = seen.some(({ id }) => id[0] === "r");
+    const upon = (box, words, color) => {
+      const size = Math.min(28, box.h / 2.5, (1.3 * box.w) / Math.max(2.6, words.length));
+      if (size < 11) return;
+      context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
-      context.fillText(words, x, y);
+      context.fillText(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3);
     };
     context.textAlign = "center";
-    const [W, Z, ghost] = [of("W", () => true), of("Z", () => true), of("g", ({ member }) => member === 0)];
-    const inside = (box, words, color) => {
-      const size = box ? Math.min(28, box.h / 2, (1.3 * box.w) / Math.max(1.5, words.length)) : 0;
-      if (size > 12) write(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3, size, color);
-    };
     if (isWhole(state)) {
-      for (const box of boxes) if (box.id[0] === "W" && box.layer === W?.layer && box.matrix === W.matrix && !box.moving) inside(box, box.member >= 0 ? `W${SUBSCRIPTS(box.member + 1)}` : Z ? "μ" : "W", "page");
-      if (ghost) inside(ghost, of("r", () => true) ? "W ∘ r sᵀ" : Z ? "μ + σ ∘ ε" : "", "muted");
-      if (Z) inside(Z, "σ", "ink");
-      nameLayers(context, boxes);
+      for (const box of seen) {
+        if (box.inner || box.layer < 0 || box.tile.count) continue;
+        const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
+        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, "page");
+        if (box.id[0] === "Z") upon(box, "σ", "ink");
+        if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
+      }
+      nameLayers(context, seen);
     }
-    const [r, s] = ["r", "s"].map((letter) => of(letter, (box) => box.member === 0 && box.layer === ghost?.layer));
-    // In a layer r has its name before it and s above its end; of several, upon a large matrix.
-    const apart = !isWhole(state);
-    context.textAlign = apart ? "end" : "start";
-    if (!r || !s || !(apart || Math.min(ghost.w, ghost.h) > 120)) return;
-    const [before, above] = ["R", "S"].map((letter, k) => (apart && of(letter, (box) => box.member === 0)) || [r, s][k]);
-    write("r", apart ? before.x - 4 : r.x + r.w + 5, r.y + r.h / 2 + 5, 19, "ink");
-    write("s", apart ? s.x + Math.max(Math.min(s.w, ghost.w), ghost.w > 70 ? 84 : 20) : s.x + s.w / 2 - 4, apart ? above.y - 4 : s.y + s.h + 17, 19, "ink");
+    nameVectors(context, seen);
+  };
+  // r and s of member 1 at the end of their lines, inside the largest matrix.
+  const nameVectors = (context, seen) => {
+    const of = (letter, test) => seen.filter((box) => box.id[0] === letter && box.member === 0 && test(box)).sort((a, b) => b.w * b.h - a.w * a.h)[0];
+    const ghost = of("g", ({ layer }) => layer >= 0);
+    if (!ghost || ghost.h < 50 || !of("r", ({ tile }) => ghost.tile === tile)) return;
+    context.font = `italic 17px ${SERIF}`;
+    context.fillStyle = plainColor("ink");
+    context.textAlign = "start";
+    context.fillText("r", ghost.x + 5, ghost.y + ghost.h - 7);
+    context.textAlign = "end";
+    context.fillText("s", ghost.x + ghost.w - 5, ghost.y + 15);
     context.textAlign = "start";
   };
   // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
@@ -196,96 +206,134 @@ const makeStage = (on) => {
     context.font = "12px system-ui, sans-serif";
     context.fillStyle = plainColor("page");
     context.textAlign = "start";
-    for (const box of boxes) {
-      if (box.id[0] !== "W" || box.member > 0 || box.layer < 0 || box.h < 90) continue;
-      const words = titleOf(on.layers()[box.layer], box.layer);
-      if (context.measureText(words).width < box.w - 10) context.fillText(words, box.x + 5, box.y + 15);
+    for (const { id, member, layer, group, tile, x, y, w, h } of boxes) {
+      if (id[0] !== "W" || member > 0 || layer < 0) continue;
+      const room = group ?? { w, h };
+      const words = group?.name || titleOf(on.layers()[layer], layer);
+      if (room.h > (tile.count || group ? 20 : 90) && context.measureText(words).width < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
     }
   };
   // m and n at the edges of the first matrix.
-  const numberEdges = (context, layout, matrix) => {
-    const first = drawn.find((box) => box.id[0] === "W") ?? null;
+  const numberEdges = (context, layout, layer) => {
+    const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
     if (!first || first.h < 14) return;
+    const { plain, rows, n, kernel, strips, bands } = first.tile;
+    const groups = groupsOf(first.tile);
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.textAlign = "center";
-    const words = `n = ${digits(matrix.n)}${matrix.kernel.length ? `, each ${matrix.kernel.join(" × ")}` : ""}`;
-    context.fillText(words, Math.max(first.x + first.w / 2, context.measureText(words).width / 2), first.y + first.h + 20 + layout.portrait.thick);
+    const fold = (k, word) => (k > 1 ? `, in ${k} ${word}s` : "");
+    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? " columns" : ""}${fold(bands, "band")}`;
+    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), first.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
     context.save();
-    const last = drawn.find((box) => box.id[0] === "Z" && box.y === first.y) ?? first;
+    const last = drawn.filter((box) => "WZ".includes(box.id[0]) && box.y === first.y).reduce((best, box) => (box.x > best.x ? box : best));
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
-    context.fillText(`m = ${digits(matrix.m)}`, 0, 0);
+    context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
     context.restore();
     context.textAlign = "start";
   };
 
   // How many numbers members own: all of a deep ensemble or of a head but what is kept, and otherwise
   // all but the shared weights and the biases of normalization.
-  const ownedOf = (scope, method, M) => scope.reduce((sum, layer) => {
-    const own = methodOf(layer, method);
-    if (!METHODS[own].members) return sum;
-    const count = countLayer(layer, own, M);
-    const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
-    return sum + count.per_member + count.scales + count.biases - kept;
-  }, 0);
+  const ownedOf = (scope, method, M) => (!METHODS[method].members ? 0 : onLine(scope, `owned in ${method}`, M, (size) => ({
+    own: scope.reduce((sum, layer) => {
+      const own = methodOf(layer, method);
+      if (!METHODS[own].members) return sum;
+      const count = countLayer(layer, own, size);
+      const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
+      return sum + count.per_member + count.scales + count.biases - kept;
+    }, 0),
+  })).own);
   const placeWords = (state, layers, layout) => {
+    const way = wayOf(state);
     const method = chosen(state);
     const scope = on.scope(layers);
-    const refused = DATA.refused[method];
-    for (const zone of zones) zone.hidden = Boolean(refused);
-    more.hidden = !refused && layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    setText(more, refused ? `${METHODS[method].label} cannot take this model: ${refused}` : "More than fits at this scale: see all");
-    markStop(state);
-    if (refused) return void canvas.setAttribute("aria-label", more.textContent);
+    const [mine, once] = way.slice(0, 2).map((each) => {
+      const own = ownedOf(scope, each, state.M);
+      return [own, totalOf(countAll(scope, each, state.M)) - own];
+    }).reduce((from, to) => from.map((count, k) => lerp(count, to[k], way[2])));
     const { members } = METHODS[method];
-    const both = totalOf(countAll(scope, method, state.M));
-    const mine = members ? ownedOf(scope, method, state.M) : 0;
     setText(zones[0].firstChild, "Stored once, for all");
-    setText(zones[0].lastChild, plural(both - mine, "parameter"));
+    setText(zones[0].lastChild, once >= 0.5 ? `${digits(once)} × 1` : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
-    zones.forEach((zone, k) => {
-      const { x, y } = k ? layout.zones.right : layout.zones.left;
-      zone.style.transform = `translate(${Math.min(x, frame.width - zone.offsetWidth)}px, ${y - frame.head}px)`;
-    });
+    const { left, right } = layout.zones;
+    const place = `${Math.round(right.x)} ${frame.width} ${method}`;
+    if (place === placed) return;
+    placed = place;
+    zones[0].style.maxWidth = `${right.x - left.x - 6}px`;
+    zones[1].style.maxWidth = `${frame.width - right.x}px`;
+    zones[1].style.transform = `translateX(${right.x}px)`;
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
-    const unit = layout.portrait.w ? on.unit() : 1;
+  };
+  // What all is, once it rests: the key, and the picture in words.
+  const describe = (state, layers, layout, high) => {
+    described = true;
+    const method = chosen(state);
+    const content = contentOf(layers, onlyOf(state));
+    const count = countAll(on.scope(layers), method, state.M);
+    const { members, body } = METHODS[method];
+    key.style.setProperty("--own", `var(--${method})`);
+    for (const look of looks) {
+      const { role } = look.dataset;
+      look.hidden = role === "computed" ? !layout.ghosts || body || isApart(method) : !count[role];
+    }
+    const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
     setText(squareWords, `= ${roundWords(stands)}`);
+    const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
+    setText(note, [
+      content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
+      folds ? "A long matrix is cut into strips that stand side by side." : "",
+      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines (r, s, biases) are drawn thicker than they are; the bar above is to scale." : "",
+    ].filter(Boolean).join(" "));
+    const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
+    more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
+    setText(more, members && seen < state.M ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
   const markStop = (state) => {
-    range.value = state.method ? 0 : state.share;
+    const method = chosen(state);
+    if (document.activeElement !== range || Number(range.value) !== state.share) range.value = state.method ? 0 : state.share;
+    const said = `${method} ${state.M} ${Boolean(state.method)}`;
+    if (said === marked) return;
+    marked = said;
     slider.classList.toggle("off", Boolean(state.method));
-    range.setAttribute("aria-valuetext", METHODS[chosen(state)].label);
-    stops.forEach((stop, k) => stop.setAttribute("aria-pressed", chosen(state) === STOPS[k]));
+    range.setAttribute("aria-valuetext", METHODS[method].label);
+    stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
+    setText(sum, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. ${sentenceOf(method, state.M)}`);
   };
 
   // What a box is, in words.
   const wordsOf = (box, layers, method) => {
+    const { tile, member, id, look } = box;
     const layer = layers[box.layer];
     const place = layer ? ` of ${titleOf(layer, box.layer)}` : "";
-    const who = METHODS[method].members ? `member ${box.member + 1}` : `sample ${box.member + 1}`;
-    const tile = box.tile;
+    const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
+    const letter = id[0];
     const size = tile ? plural(tile.size, "parameter") : "";
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
-    if (box.id[0] === "g") return `W${box.member + 1}${place}: computed for ${who}, and stored nowhere.`;
-    if (box.id === "W.plain.0" || box.layer < 0 && box.id[0] === "W") return `Normalization, embeddings and the like: ${size}.`;
-    if (box.id[0] === "W") return box.member < 0 ? `W${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size}, stored once.` : `W${box.member + 1}${place}, ${digits(tile.m)} × ${digits(tile.columns)}: ${size} of ${who} alone.`;
-    if (box.id[0] === "Z") return `σ${place}: a standard deviation for each weight, ${size}.`;
-    if (box.look === "biases") return `Biases${box.member < 0 ? place : `${place}: those of ${who}`}.`;
-    const vector = box.id[0].toLowerCase();
-    const length = tile ? `${digits(vector === "r" ? tile.m : tile.n)} numbers` : "all layers together";
-    return `${box.look === "scales" ? "σ of " : ""}${vector}${box.member + 1}${place}: ${length}, stored by ${who} alone.`;
+    if (letter === "g") return `W${SUBSCRIPTS(member + 1)}${place}: computed for ${who}, and stored nowhere.`;
+    const owner = member < 0 ? "stored once, for all" : `of ${who} alone`;
+    if (letter === "W" && box.layer < 0) return `Normalization and the like: ${size}, ${owner}.`;
+    if (letter === "W" && tile.plain) return `Table${place}, ${digits(tile.m)} rows of ${digits(tile.n)}: ${size}, ${owner}. An input picks a row.`;
+    const shape = tile ? shapeWords({ matrices: [tile], shared: 0, biases: 0 }) : "";
+    if (letter === "Z") return `σ${place}: a standard deviation for each weight, ${size}, stored once.`;
+    if (letter === "W") return `${spreads(method) && member < 0 && !METHODS[method].members ? "Means μ" : `W${member < 0 ? "" : SUBSCRIPTS(member + 1)}`}${place}, ${shape}: ${size}, ${owner}.`;
+    if (look === "biases") return `Biases${place}: ${owner}.`;
+    const vector = letter.toLowerCase();
+    const length = tile ? plural(vector === "r" ? tile.m : tile.n, "number") : "r and s of all layers";
+    return `${look === "scales" ? "σ of " : ""}${tile ? `${vector}${SUBSCRIPTS(member + 1)}${place}: ` : ""}${length}, ${owner}.`;
   };
   const boxAt = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
     const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
-    return drawn.findLast((box) => box.alpha > 0.5 && inside(box, 0)) ?? drawn.findLast((box) => box.alpha > 0.5 && Math.min(box.w, box.h) < 6 && inside(box, 3)) ?? null;
+    const seen = drawn.filter(({ alpha, tile, look }) => alpha > 0.5 && (tile || look !== "made"));
+    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => Math.min(box.w, box.h) < 12 && inside(box, 3)) ?? null;
   };
 
   // In a network of given sizes the corner of a square matrix changes the width.
@@ -326,7 +374,7 @@ const makeStage = (on) => {
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {
-    element, field, under, render, measure, words,
+    element, field, tools, under, render, measure, words,
     frame: () => frame,
     wordsOf,
     // What is drawn now is where the next motion begins.

@@ -77,14 +77,13 @@ const decode = (text, from = START) => {
 const settled = (state) => {
   const layers = layersOf(state);
   const layer = clamp(state.layer, 0, layers.length - 1);
-  const matrices = layers[layer]?.matrices ?? [];
-  const view = matrices.length || isWhole(state) ? state.view : START.view;
-  const matrix = clamp(state.matrix, 0, Math.max(0, matrices.length - 1));
-  const { m = 1, size = 1 } = matrices[matrix] ?? {};
+  const sheets = sheetsOf(layers[layer]);
+  const view = sheets.length || isWhole(state) ? state.view : START.view;
+  const matrix = clamp(state.matrix, 0, Math.max(0, sheets.length - 1));
   const edge = (place, length) => clamp(place, 0, Math.max(0, length - windowOf(state)));
   return {
     ...state, layer, matrix, view, member: clamp(state.member, 0, state.M - 1),
-    row: edge(state.row, m), column: edge(state.column, Math.round(size / m)),
+    row: edge(state.row, sheets.length ? rowsOf(sheets[matrix]) : 1), column: edge(state.column, sheets.length ? columnsOf(sheets[matrix]) : 1),
   };
 };
 
@@ -97,6 +96,12 @@ const layersOf = (state) => {
   return laid.layers;
 };
 const chosen = (state) => state.method || STOPS[Math.round(state.share)];
+// The methods between which a state is, and how far along; at a stop both are one.
+const wayOf = ({ method, share }) => {
+  if (method) return [method, method, 0];
+  const low = Math.floor(share);
+  return [STOPS[low], STOPS[Math.ceil(share)], share - low];
+};
 // Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
 const windowOf = (state) => {
   const room = document.documentElement.clientWidth;

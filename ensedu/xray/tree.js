@@ -1,28 +1,29 @@
 // The layers as a tree that opens and closes; what is closed is not built.
 const SPLIT = 60; // longer lists are cut into parts of so many
 const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name.replace(/^\d+$/, "layer “$&”") || "the layer");
-const shapeWords = ({ matrices, shared, biases }) => {
-  const words = matrices.map(({ m, n, kernel, size }) => {
-    const side = kernel.length ? `, ${kernel.join("×")}` : "";
-    const area = kernel.reduce((product, each) => product * each, 1);
-    const groups = Math.round((m * n * area) / size);
-    return `${digits(m)} → ${digits(n)}${side}${groups > 1 ? `, ${groups} groups` : ""}`;
+const shapeWords = ({ kind, table, matrices, shared, biases }) => {
+  const named = DATA.sizes || !kind ? "" : `${kind}, `;
+  if (table) return `${named}a table of ${digits(table.m)} × ${digits(table.n)}`;
+  const words = matrices.map((matrix) => {
+    const [{ m, n, kernel }, groups] = [matrix, groupsOf(matrix)];
+    if (groups > 1 && !kernel.length) return `${groups} × (${digits(m / groups)} → ${digits(n / groups)})`;
+    return `${digits(m)} → ${digits(n)}${kernel.length ? `, ${kernel.join("×")}` : ""}${groups > 1 ? `, ${groups} groups` : ""}`;
   });
   const others = shared + biases;
-  return [...words.slice(0, 4), ...(words.length > 4 ? [`and ${words.length - 4} more`] : []), ...(others && !words.length ? [plural(others, "number")] : [])].join("; ");
+  return named + [...words.slice(0, 4), ...(words.length > 4 ? [`and ${words.length - 4} more`] : []), ...(others && !words.length ? [plural(others, "number")] : [])].join("; ");
 };
 
 // What a method does with a layer, in a few words.
 const treatmentOf = (layer, method) => {
   const own = methodOf(layer, method);
   if (isApart(own)) return layer.kept[0] + layer.kept[1] ? "own copies, in part" : "own copies";
-  if (!layer.matrices.length) return METHODS[own].members || spreads(own) ? "shared, as it is" : "one copy";
+  if (!layer.matrices.length) return "one copy for all";
   if (isModulated(own)) return spreads(own) ? "W shared, r and s vary" : "W shared, own r and s";
   if (spreads(own)) return "a mean and σ each";
   return METHODS[method].body ? "shared body" : "one copy";
 };
 
-// Groups by the parts of names, [{ title, from, layers, children }].
+// Groups by the first part of names in which they differ, and which part that is.
 const nested = (entries, depth) => {
   const groups = [];
   for (const entry of entries) {
@@ -32,7 +33,7 @@ const nested = (entries, depth) => {
     else groups.push({ part, entries: [entry] });
   }
   if (groups.length === 1 && groups[0].entries.length > 1 && groups[0].part !== undefined) return nested(entries, depth + 1);
-  return groups;
+  return { groups, depth };
 };
 
 const makeTree = (on) => {
@@ -52,9 +53,8 @@ const makeTree = (on) => {
     return head;
   };
   const leaf = ({ layer, at }) => {
-    const title = `${titleOf(layer, at)}${DATA.sizes ? "" : ` ${layer.kind}`}`;
-    const pressed = layer.matrices.length ? {} : { disabled: "" };
-    const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(title, shapeWords(layer), [{ layer, at }]));
+    const pressed = sheetsOf(layer).length ? {} : { disabled: "" };
+    const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(titleOf(layer, at), shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));
     onPointing(button, on.point, at);
     return make("li", {}, button);
@@ -81,12 +81,14 @@ const makeTree = (on) => {
     }
     return parts;
   };
-  const build = (entries, depth) =>
-    cut(nested(entries, depth), entries, (group) => {
+  const build = (entries, from) => {
+    const { groups, depth } = nested(entries, from);
+    return cut(groups, entries, (group) => {
       if (group.entries.length === 1) return leaf(group.entries[0]);
-      const names = group.entries[0].layer.name.split(".").slice(0, depth + 1).join(".");
-      return branch(names || "the model", group.entries, () => build(group.entries, group.entries[0].layer.name.split(".").length > depth + 1 ? depth + 1 : depth));
+      const parts = group.entries[0].layer.name.split(".");
+      return branch(parts.slice(0, depth + 1).join(".") || "the model", group.entries, () => build(group.entries, Math.min(depth + 1, parts.length - 1)));
     });
+  };
 
   const show = (state, layers) => {
     current = [state, layers];
@@ -112,11 +114,11 @@ const makeTree = (on) => {
     const [refused, losing] = [DATA.refused[method], why.size];
     const one = losing === 1;
     const sharing = DATA.refused[shares ? method : SHARING] ? "" : state.M === 1 ? "One member has nobody to share with."
-      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: ${one ? "it is" : "they are"} so thin that the two vectors of each member, r and s, cost as much as the copies of W that they replace, or more.`
+      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: r and s of the members cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));
     setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Press a layer to look into it.`);
-    setText(heads[1], `as a ${METHODS[method].label}`);
+    setText(heads[1], METHODS[method].label);
   };
   return { element, show };
 };

@@ -31,7 +31,7 @@ const binsOf = (layer, matrix) => {
 
 // A stored number before edits. Members of their own differ in i; one copy for all has i = -1.
 const storedAt = (state, layer, kind, i, a, b = 0) => {
-  const matrix = layer.matrices[state.matrix] ?? layer.matrices[0];
+  const matrix = sheetsOf(layer)[state.matrix];
   if (kind === "W" && i < 0) {
     const corner = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     if (corner?.[a]?.[b] !== undefined) return corner[a][b];
@@ -56,28 +56,32 @@ const editsOf = (state) => {
 };
 const written = (edits) => Object.entries(edits).map(([key, value]) => `${key}:${value}`).join(";");
 
-// A texture of at most 48 × 48: how a matrix looks from afar, from -1 to 1. `as` is "stored" by all,
-// a member's own, or what member i makes of it, W ∘ r sᵀ; or r or s, along one side.
-const texture = (state, layer, index, as, i) => {
-  const matrix = layer.matrices[index];
+// Where in r the factor of an entry stands, and where in s; a group of outputs has inputs of its own.
+const placesOf = (matrix, a, b) => {
+  const output = Math.floor(b / kernelSize(matrix));
+  return [Math.floor((output * groupsOf(matrix)) / matrix.n) * rowsOf(matrix) + a, output];
+};
+
+// A texture of so many entries a side where it is square: how a matrix looks from afar, from -1 to 1. `as` is "stored"
+// by all, a member's own, or what member i makes of it, W ∘ r sᵀ; or r or s, along one side.
+const texture = (state, layer, as, i, most, { strips, bands }) => {
+  const matrix = sheetsOf(layer)[state.matrix];
   if (as.length < 3) {
-    const along = Math.min(48, as.endsWith("r") ? matrix.m : matrix.n);
-    const at = (a, b) => storedAt({ ...state, matrix: index }, layer, as, i, a + b) / (as.length > 1 ? 0.5 : 2);
-    return as.endsWith("r") ? { rows: along, columns: 1, at } : { rows: 1, columns: along, at };
+    const [rows, columns] = as.endsWith("r") ? [Math.min(most * strips, matrix.m), 1] : [1, Math.min(most * bands, matrix.n)];
+    return { rows, columns, at: (a, b) => storedAt(state, layer, as, i, a + b) / (as.length > 1 ? 0.5 : 2) };
   }
-  const bins = binsOf(layer, matrix);
-  const rows = bins?.rows ?? Math.min(48, matrix.m);
-  const columns = bins?.columns ?? Math.min(48, Math.round(matrix.size / matrix.m));
-  const from = { ...state, matrix: index };
-  const kernel = Math.max(1, Math.round(matrix.size / matrix.m / matrix.n));
+  const bins = as === "own" ? null : binsOf(layer, matrix);
+  const rows = Math.min(rowsOf(matrix), Math.ceil(most / bands) * strips);
+  const columns = Math.min(columnsOf(matrix), Math.ceil(most / strips) * bands);
   const method = methodOf(layer, chosen(state));
-  const spread = (kind, ...place) => (spreads(method) ? storedAt(from, layer, `σ${kind}`, kind === "W" ? -1 : i, ...place) * chanceOf(state, kind, i, ...place) : 0);
-  const factor = (kind, k) => storedAt(from, layer, kind, i, k) + spread(kind, k);
+  const spread = (kind, ...place) => (spreads(method) ? storedAt(state, layer, `σ${kind}`, kind === "W" ? -1 : i, ...place) * chanceOf(state, kind, i, ...place) : 0);
+  const factor = (kind, k) => storedAt(state, layer, kind, i, k) + spread(kind, k);
   const at = (a, b) => {
-    if (as === "own") return storedAt(from, layer, "W", i, a, b) / 3;
-    const base = bins ? bins.at(a, b) : storedAt(from, layer, "W", -1, a, b) / 3;
+    if (as === "own") return storedAt(state, layer, "W", i, a, b) / 3;
+    const base = bins ? bins.at(Math.floor((a * bins.rows) / rows), Math.floor((b * bins.columns) / columns)) : storedAt(state, layer, "W", -1, a, b) / 3;
     if (as !== "made") return base;
-    return isModulated(method) ? (base * factor("r", a) * factor("s", Math.floor(b / kernel))) / 2 : base + spread("W", a, b) / 3;
+    const [input, output] = placesOf(matrix, a, b);
+    return isModulated(method) ? (base * factor("r", input) * factor("s", output)) / 2 : base + spread("W", a, b) / 3;
   };
   return { rows, columns, at };
 };

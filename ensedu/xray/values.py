@@ -19,7 +19,8 @@ def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:
     A bin has 0 to 254: 127 stands for 0, and the ends for the largest bin's size either way, which
     stands beside them. Nothing for tensors without values.
     """
-    matrices = [matrix for layer in reading.layers for matrix in layer.matrices]
+    tables = [(layer.table,) if layer.table else layer.matrices for layer in reading.layers]
+    matrices = [matrix for table in tables for matrix in table]
     room = max(0, ROOM // max(1, len(matrices)) - BESIDE)
     side = min(MOST_BINS, isqrt(3 * room // 4))  # three bytes are four letters
     weights = dict(model.named_parameters(remove_duplicate=False))

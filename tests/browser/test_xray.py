@@ -152,36 +152,35 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             assert words(page, ".gauge strong") == f"{total:,}"
             assert f"= {total:,} parameters" in words(page, ".sums")
             once, each = (words(page, f".zone.{side} span") for side in ("left", "right"))
-            once = int(once.split()[0].replace(",", ""))
+            once = int(once.replace("nothing", "0").split()[0].replace(",", ""))
             own, _, M = each.replace(",", "").partition(" × ")
             assert once + (int(own) * int(M) if M else 0) == total
         page.locator('button.bar[data-method="last_layer"]').click()
         assert words(page, ".zone.right span") == "51 × 4"
 
 
-#: The areas that are seen whole in an SVG at a moment, but for what is computed: each place once.
-AREAS = """(moment) => {
+#: What is seen whole in an SVG at a moment: the largest area, the length of the bar, and words.
+SEEN_THEN = """(moment) => {
   const svg = document.querySelector("svg");
   svg.pauseAnimations();
   svg.setCurrentTime(moment);
-  const seen = new Map();
-  for (const group of svg.querySelectorAll("g[class]:not(.dashed, .inner)")) {
-    if (getComputedStyle(group).opacity < 1) continue;
-    const { e, f } = group.getCTM();
-    const path = svg.querySelector(group.lastChild.getAttribute("href"));
-    for (const part of path.getAttribute("d").split("M").slice(1)) {
-      const [x, y, w, h] = part.match(/-?[\\d.]+/g).map(Number);
-      seen.set([e + x, f + y, w, h].join(), w * h);
-    }
-  }
-  const words = [...svg.querySelectorAll("g:has(> text)")]
-    .filter((one) => getComputedStyle(one).opacity == 1);
-  return [[...seen.values()], words.map((one) => one.textContent).join()];
+  const seen = (one) => getComputedStyle(one).opacity == 1;
+  const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+  const drawn = [...svg.querySelectorAll("g[class]:not(.dashed, .inner)")].filter(seen);
+  const areas = drawn.map((group) => {
+    const path = svg.querySelector(group.lastChild.getAttribute("href")).getAttribute("d");
+    const [, , w, h] = path.match(/-?[\\d.]+/g).map(Number);
+    return w * h;
+  });
+  const bar = [...svg.querySelectorAll("rect[x]:not([stroke-dasharray])")]
+    .filter((one) => seen(one.parentNode)).map((one) => one.width.animVal.value);
+  const words = [...svg.querySelectorAll("g:has(> text)")].filter(seen);
+  return [Math.max(...areas), sum(bar), words.map((one) => one.textContent).join(), areas.length];
 }"""
 
 
 def test_the_way_is_saved_as_a_picture_that_moves(opened):
-    """At each stop its areas are what is stored; the file needs no script and no other file."""
+    """At each stop its bar is what is stored; the file needs no script and no other file."""
     picture = xray("1-50-50-1", curves=CURVES)
     with opened(picture) as page:
         with page.expect_download() as saved:
@@ -191,14 +190,15 @@ def test_the_way_is_saved_as_a_picture_that_moves(opened):
         assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
         assert re.findall('https?://[^"]*|<script|<image', text) == ["http://www.w3.org/2000/svg"]
         page.set_content(text)
-        unit = None
+        largest, length, _, _ = page.evaluate(SEEN_THEN, 0.001)
         for stop, method in enumerate(STOPS):
-            areas, said = page.evaluate(AREAS, 2.8 * stop + 0.001)
-            unit = unit or max(areas) / 50**2
-            assert sum(areas) / unit == pytest.approx(picture.counts[method].total, rel=0.01)
-            assert f"{picture.counts[method].total:,} parameters" in said
-        between, words = page.evaluate(AREAS, 2.4)
-        assert len(between) > 8 and not words  # four matrices on their way
+            area, bar, said, _ = page.evaluate(SEEN_THEN, 2.8 * stop + 0.001)
+            total = picture.counts[method].total
+            assert area == pytest.approx(largest)  # the matrix of 50 x 50
+            assert bar / length == pytest.approx(total / picture.counts[STOPS[0]].total, rel=0.01)
+            assert f"{total:,} parameters" in said
+        *_, said, many = page.evaluate(SEEN_THEN, 2.4)
+        assert many > 8 and not said  # four matrices on their way
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):
@@ -319,7 +319,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     page.get_by_role("link", name="eight").first.evaluate("(link) => link.click()")
     assert settled("layer 1") == [0, 0]
     assert page.evaluate("() => scrollY") == 100
-    assert inside.locator('.stop[aria-pressed="true"] small').inner_text() == "rank-1 BNN"
+    assert inside.locator('.stop[aria-pressed="true"] small').text_content() == "rank-1 BNN"
     assert "#fig-a:members=8&share=2&" in page.url
     page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
     dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(18, 18, 18)'"

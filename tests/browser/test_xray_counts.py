@@ -3,18 +3,26 @@
 import random
 import warnings
 
+import pytest
 import torch
+from torch import nn
 
 from ensedu import counting, xray
+from ensedu.counting import formula_table
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
+from ensedu.torch.whole.arrays import WEIGHT_CLASSES, layer_options
 from ensedu.xray.picture import HERE
 from tests.counting.test_xray_counts import MODELS, NUMBERS
 
 
+def script(*parts):
+    return "\n".join((HERE / f"{part}.js").read_text(encoding="utf-8") for part in parts)
+
+
 def counted(blank, cases):
     """Return what the page's script counts of each case: an X-ray, a method and M."""
-    code = (HERE / "counts.js").read_text(encoding="utf-8")
+    code = script("counts")
     counts = blank.evaluate(
         "([code, cases]) => cases.map(([data, method, M]) => new Function('DATA', 'method', 'M',"
         "`${code}; return countAll(GIVEN, method, M)`)(data, method, M))",
@@ -40,3 +48,43 @@ def test_models_count_as_in_python(blank):
         pictures += [xray(build(), 5) for build in (models.resnet50, models.wide_resnet)]
     cases = [(picture, method, 5) for picture in pictures for method in picture.counts]
     assert counted(blank, cases) == [picture.counts[method] for picture, method, _ in cases]
+
+
+def test_an_area_is_a_number_of_parameters_however_it_is_folded(blank):
+    with warnings.catch_warnings(), torch.device("meta"):
+        warnings.simplefilter("ignore")
+        pictures = [xray(build(), **given) for build, given in MODELS.values()]
+        pictures += [xray(build()) for build in (models.resnet50, models.lenet5)]
+        pictures.append(xray(nn.Sequential(nn.Embedding(5000, 7), nn.Linear(7, 3000))))
+    found = blank.evaluate(
+        "([code, all]) => all.map((data) => new Function('DATA', `${code};"
+        "const { tiles, side } = tilesOf(GIVEN);"
+        "return [side, tiles.map(({ size, w, h }) => [size, w, h])]`)(data))",
+        [script("counts", "values", "layout"), [picture.data() for picture in pictures]],
+    )
+    for picture, (side, tiles) in zip(pictures, found, strict=True):
+        assert sum(size for size, _, _ in tiles) == picture.counts["single"].weights
+        for size, w, h in tiles:
+            assert w * h == pytest.approx(size)
+            assert max(w, h) <= 2 * side * 1.01
+
+
+def test_the_factors_of_an_entry_are_those_of_the_layer(blank):
+    """Also of groups, and of the three projections of an attention."""
+    for (n, part, *kernel), groups in (((6, 5), 1), ((21, 7), 3), ((10, 3, 2, 2), 5)):
+        options = layer_options("batch_ensemble") | {"ensemble_size": 1, "bias": False}
+        made = WEIGHT_CLASSES["batch_ensemble"]((n, part, *kernel), groups=groups, **options)
+        r, s = 1 + torch.arange(groups * part).double(), 100 * (1 + torch.arange(n)).double()
+        ones = torch.ones(n, part, *kernel).double()
+        expected = made.modulated_weights(ones, r[None], s[None])[0].movedim(1, 0).flatten(1)
+        matrix = {"m": groups * part, "n": n, "size": ones.numel(), "kernel": kernel}
+        data = {"sizes": [1, 1], "table": formula_table()}
+        places = blank.evaluate(
+            "([code, data, matrix]) => new Function('DATA', 'matrix', `${code};"
+            "return Array.from({ length: rowsOf(matrix) }, (_, a) =>"
+            "Array.from({ length: columnsOf(matrix) }, (_, b) => placesOf(matrix, a, b)))`)"
+            "(data, matrix)",
+            [script("counts", "values"), data, matrix],
+        )
+        found = [[float(r[i] * s[k]) for i, k in row] for row in places]
+        assert found == expected.tolist()

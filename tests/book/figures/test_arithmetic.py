@@ -88,18 +88,6 @@ def test_a_data_set_is_one_dot_a_row():
     assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
 
 
-def test_only_what_is_better_decides_and_a_price_has_its_digits():
-    words = {"single_scaled": "unclear", "rank1": "better", "linear": "worse"}
-    pooled = {"middle": -0.5, "low": -1.255, "high": -0.004, "sources": {}, "tasks": ()}
-    beside = {k: Pooled(**pooled, p=0.01, adjusted=0.03, word=word) for k, word in words.items()}
-    price = {"kept": 1.484, "train_seconds": 3.73, "predict_seconds": 5.71, "passes": 32}
-    one, *rows = choosing.table(beside, dict.fromkeys(["single", *words], price)).rows
-    assert [row.cells[0].text for row in (one, *rows)] == ["–", *words.values()]
-    assert [row.cells[0].decisive for row in rows] == [False, True, False]
-    assert rows[0].cells[0].aside == "[−1.25, 0.00]"
-    assert [cell.text for cell in rows[0].cells[1:]] == ["1.48", "3.73", "5.7", "32"]
-
-
 def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():
     inside = np.array([0.9, 0.654]), np.linspace(0.98, 0.8, 5)
     said = choosing.say_ends(*inside)
