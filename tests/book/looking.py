@@ -192,7 +192,7 @@ class Shown:
 
     def said(self, state):
         """Return the sentence below the figure."""
-        return self.alt.format(**state) if isinstance(self.alt, str) else self.alt(**state)
+        return self.alt if isinstance(self.alt, str) else self.alt(**state)
 
     def states(self):
         """Return where the sliders start, and their last values."""
@@ -274,7 +274,10 @@ def names(tree, context):
     return found
 
 
-ALT = "{ensemble_size} networks of width {width}"
+def alt(width, ensemble_size):
+    return f"{ensemble_size} networks of width {width}"
+
+
 SIX = tuple(trainer_state.STARTS)
 
 
@@ -284,7 +287,7 @@ def draw(width, ensemble_size=1):
 
 
 def explorer(**options):
-    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
+    given = {"alt": alt, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
     return explore.explore(draw, **(given | options))
 
 

@@ -10,12 +10,12 @@ from scripts.browsing import PHONE, open_context, visit
 from scripts.check_site import accessible
 from tests.browser.test_live_engine import by_layer
 from workshop import measured
+from workshop.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
 from workshop.experiments import mc_dropout as dropout
 from workshop.experiments.digit_networks import TRIES
 from workshop.page.digit import EXAMPLES, SCRIPT, script
-from workshop.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
-from workshop.stored_networks import MEMBERS, SIZES, unpacked
 from workshop.page.live import trainer_scripts
+from workshop.stored_networks import MEMBERS, SIZES, unpacked
 
 PAGE = "book/learning/uncertainty.html"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
