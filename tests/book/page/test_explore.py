@@ -179,7 +179,7 @@ def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
 
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     alt = '{width} "wide" </script>, {ensemble_size}'
-    shown = explorer(alt=alt, start={"width": 3}, width=[2, 3])
+    shown = explorer(alt=lambda **state: alt.format(**state), start={"width": 3}, width=[2, 3])
     data, checked = data_of(shown), root(shown).select("[checked]")
     assert [one.find_next("span").text for one in checked] == ["3", "1"]
     assert data["values"] == [["2", "3"], ["1", "2"]] and not root(shown).has_attr("data-stays")
