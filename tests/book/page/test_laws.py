@@ -45,7 +45,7 @@ KINDS = {
     "trainer": (small, "trainer", "60 points, what they teach a "),
     "small": (
         lambda **g: small(**DISTRIBUTIONS, **g), "trainer",
-        "Means and standard deviations of r and s, learned from 60 points",
+        "Means and standard deviations of r and s, trained on 60 points",
     ),
     "digit": (DrawDigit, "digit", f"A drawing that may be {START}, and the 8 × 8 pixels"),
 }  # fmt: skip
