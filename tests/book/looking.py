@@ -205,14 +205,6 @@ class Shown:
         return [dict(zip(self.choices, row, strict=True)) for row in rows]
 
 
-def check(shown, state, said, *given):
-    """Fail unless a figure says this, and shows each of these sequences of numbers."""
-    assert said in shown.say(*state), shown.say(*state)
-    figure = drawn(lambda: shown.draw(*state))
-    for values in given:
-        assert holds(figure, values), values
-
-
 @cache
 def figures(page):
     """Return all figures of a page, by name; of its cells those run that figures need."""

@@ -305,6 +305,7 @@ WRONG = {
 }
 
 
+@pytest.mark.weekly
 def test_a_type_checker_sees_the_annotations_and_finds_nothing_in_the_examples(tmp_path):
     programs = examples()
     for shown, least in (("README", 2), ("page", 8), ("", 20)):

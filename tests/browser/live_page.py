@@ -52,11 +52,6 @@ HELP = """
   };
   const wordsOf = (part) => root().querySelector(`.ensedu-t-${part}`).textContent;
   const meter = () => wordsOf("meter").replace(/\\s+/g, " ").trim();
-  const losses = () => {
-    root().querySelector("details:has(.ensedu-t-losses)").open = true;
-    t.pause();
-    return until(() => wordsOf("losses"), "the losses");
-  };
   const story = () => wordsOf("story");
   const aloud = () => wordsOf("aloud");
   // Where a value is on the screen.

@@ -94,20 +94,6 @@ def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
             assert row.method == (name if name in METHODS else None)
 
 
-def test_costs_are_ratios_on_the_same_split():
-    assert reading.costs(REFERENCE) == dict.fromkeys(reading.COSTS, 1.0)
-    logs = []
-    for task in reading.tasks():
-        own, one = (
-            {row["split"]: row["kept"] for row in reading.rows(task) if row["contestant"] == name}
-            for name in ("deep_ensemble", REFERENCE)
-        )
-        logs.append(math.log(sorted(own[k] / one[k] for k in own)[len(own) // 2]))
-    assert reading.costs("deep_ensemble")["kept"] == pytest.approx(
-        math.exp(sum(logs) / len(logs)), rel=1e-12
-    )
-
-
 def test_passes_are_those_that_run():
     """Each has an output; but where one body serves all members they cost no time."""
     task = small.task(steps=1)

@@ -155,7 +155,13 @@ def agree(found: Any, row: Any, again: Again, where: str, *, compared: bool) -> 
         assert found == row, where
 
 
-@pytest.mark.parametrize("again", AGAIN, ids=lambda again: again.table)
+# What chooses a rate trains as what is reported with it does.
+TUNED = [[pytest.mark.weekly] * one.table.endswith("-tuning") for one in AGAIN]
+
+
+@pytest.mark.parametrize("again", [
+    pytest.param(one, id=one.table, marks=marks) for one, marks in zip(AGAIN, TUNED, strict=True)
+])  # fmt: skip
 def test_a_row_trained_again_is_the_tables(again, monkeypatch):
     one, table = EXPERIMENTS[again.table], measured.load(again.table)
     (i,) = (i for i, case in enumerate(one.cases) if case | again.case == case)

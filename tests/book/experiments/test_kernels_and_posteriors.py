@@ -44,6 +44,15 @@ def test_what_is_foreseen_is_where_the_linearized_network_goes():
     assert np.abs(still[1] - still[0]).max() > 0.2
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0])
+def test_what_joins_members_is_the_square_of_the_mean(mean):
+    x, u = embedded.inputs_at_angle(-0.5), embedded.by_mean(mean)
+    np.testing.assert_allclose(x @ x.T / 2, [[1, -0.5], [-0.5, 1]], rtol=0, atol=1e-15)
+    found = ntk.limit(x, hidden_layers=2, u=u)
+    for same, cross in (found.shared, found.covariance):
+        np.testing.assert_allclose(cross, mean**2 * same, rtol=0, atol=1e-14)
+
+
 def test_a_pull_at_one_member_is_the_step_of_one_network():
     """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
     x, y = embedded.curve()

@@ -77,6 +77,18 @@ def walks(f, learning_rate):
     return said, [*walk.T, *walk.mean(0)[:, None], *f.best[:, None]]
 
 
+def passes(f, rate, digits):
+    row = f.choices["rate"].index(rate)
+    own = f.averaged[digits][row]
+    return [f.passes[-1], own[-1], f.off[digits][row]], [own]
+
+
+def trained(f, noise):
+    own = f.found[noise]
+    ratios = [own[place]["error"][1, -1] / own[place]["spread"][1, -1] for place in own]
+    return [f.numbers[-1], *ratios], rows(own)
+
+
 def diversity(f):
     """An arrow leads from what was trained on the average to what was trained on the mixture."""
     places = [[v for one in ends for v in (100 * one.disagreement, one.nll)]
@@ -227,11 +239,7 @@ SHOWN = {
         [members, f.drawn[members, sample][:, INSIDE].std(ddof=1), f.exact.unknown[INSIDE]],
         [*f.drawn[members, sample], f.drawn[members, sample].std(axis=0, ddof=1)],
     ),
-    "fig-un-trained": lambda f, noise: (
-        [f.numbers[-1], *(own["error"][1, -1] / own["spread"][1, -1]
-                          for own in (f.found[noise]["regions"], f.found[noise]["gap"]))],
-        rows(f.found[noise]),
-    ),
+    "fig-un-trained": trained,
     "fig-un-methods": methods,
     "fig-un-mixes": mixes,
     "fig-dt-members": lambda f, data: (
@@ -239,7 +247,7 @@ SHOWN = {
         [part for own in f.scores[data].values() for part in (own.mean, own.law)],
     ),
     "fig-dt-own": lambda f: (
-        [20 - sum(f.true < f.low) - sum(f.true > f.high), 20],
+        [len(f.true) - sum(f.true < f.low) - sum(f.true > f.high), len(f.true)],
         [np.sort(f.mean), f.true, f.low, f.high],
     ),
     "fig-more-paths": lambda f, learning_rate: (
@@ -261,11 +269,7 @@ SHOWN = {
          np.divide(*([*f.by_number["rate 0.2"][1].values()][k] for k in (-1, 0)))],
         [[*f.by_rate.values()], *([*own.values()] for _, own in f.by_number.values())],
     ),
-    "fig-mc-cost": lambda f, rate, digits: (
-        [64, *(own[digits][f.choices["rate"].index(rate)] for own in (
-            {k: averaged[:, -1] for k, averaged in f.averaged.items()}, f.off))],
-        [f.averaged[digits][f.choices["rate"].index(rate)]],
-    ),
+    "fig-mc-cost": passes,
     "fig-mc-doubt": lambda f: (
         [n for (_, y), layer in zip(f.curves.values(), ([1], [2], []), strict=True)
          for n in (*layer, y[in_gap(f.x)].mean() / y[~in_gap(f.x)].mean())],

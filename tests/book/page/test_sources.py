@@ -19,27 +19,6 @@ from workshop.page import figure_numbers
 from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
 from workshop.page.sources import Code, code_of_draw, menu
 
-TEXT = """VALUE = 3
-OTHER: int = 5
-
-
-@cached
-def one():
-    inner = 2
-
-    def two(): ...
-
-
-class Three:
-    @property
-    def four(self): ...
-"""
-
-
-def test_names_are_found_on_their_lines():
-    found = lines_of_names(ast.parse(TEXT).body)
-    assert found == {"VALUE": 1, "OTHER": 2, "one": 6, "Three": 12, "Three.four": 14}
-
 
 def test_the_code_of_a_drawing_is_that_of_its_function():
     method = Code("workshop.figures.learning.shootout", "Dots.draw")
@@ -170,13 +149,6 @@ def test_decoration_pictures_and_what_is_not_finite_are_left_out():
     assert numbers(axes.figure) == []
     axes.plot([1, 2, 3], [5, np.nan, 7])
     assert only(axes)[1] == {"x": [1, 3], "y": [5, 7]}
-
-
-def test_series_of_one_name_are_counted():
-    axes = axes_of()
-    axes.plot([1, 2], [[3, 5, 7], [4, 6, 8]], label="member")
-    found = [(one.name, one.points["y"].tolist()) for one in numbers(axes.figure)]
-    assert found == [("member 1", [3, 4]), ("member 2", [5, 6]), ("member 3", [7, 8])]
 
 
 def test_panels_are_called_by_label_title_or_axes():

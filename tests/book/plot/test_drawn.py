@@ -59,17 +59,9 @@ ROWS = {
 BAND = Belief("rank1", MEMBERS.mean(0), np.full(11, 0.25), MEMBERS)
 MISSED = np.where(np.abs(TRUTH - BAND.mean) <= 0.5, np.nan, TRUTH)
 CASES = {
-    "curves": (
-        lambda: curves((1, 2, 8), TOTALS, (0, 300)), TOTALS.values(), {"mine", "single network"},
-    ),
     "curves as multiples": (
         lambda: curves((1, 2, 8), TOTALS, (0.4, 4), relative_to="single", log_x=True),
         [[0.5, 2, 3], [1, 1, 1]], {"1×", "2×", "1", "2", "8"},
-    ),
-    "effects": (
-        lambda: plot.effects({"NLL": NLL}, levels={"NLL": "here 97.2"}),
-        [[-0.03, 0.02], [-0.011], [-0.09, -0.03], [0.017]],
-        {"NLL", "here 97.2", "−0.011", "+0.017", "deep ensemble", "unclear"},
     ),
     "a function": (
         lambda: functions({"a": BAND}, truth=TRUTH, data=(X, X / 2), thin="members"),
@@ -80,7 +72,6 @@ CASES = {
         lambda: functions({k: belief(k) for k in ("single", "rank1")}, together=True),
         [X], {"single network", "rank-1 BNN"},
     ),
-    "the key": (plot.key, [], {"computed", "never stored", *plot.LABELS.values()}),
 }  # fmt: skip
 
 
