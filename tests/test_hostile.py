@@ -230,7 +230,7 @@ OTHERS = {
     "data.Split.validation": {"part": 0.4},
     "data.Table.split": {"test": 0.4},
     "data.classes": {"y": np.array([0, 1, 2, 0, 1])},
-    "explore.explore": {"alt": "k is {k}", "k": [1, 2]},
+    "explore.explore": {"alt": "a k", "k": [1, 2]},
     "measured.load": {"name": "speed-cpu"},
     "measured.row": {"k": 1},
     "methods.Method": {"layer": "Rank1"},

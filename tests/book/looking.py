@@ -192,7 +192,7 @@ class Shown:
 
     def said(self, state):
         """Return the sentence below the figure."""
-        return self.alt.format(**state) if isinstance(self.alt, str) else self.alt(**state)
+        return self.alt if isinstance(self.alt, str) else self.alt(**state)
 
     def states(self):
         """Return where the sliders start, and their last values."""
@@ -266,7 +266,10 @@ def names(tree, context):
     return found
 
 
-ALT = "{ensemble_size} networks of width {width}"
+def alt(width, ensemble_size):
+    return f"{ensemble_size} networks of width {width}"
+
+
 SIX = tuple(trainer_state.STARTS)
 
 
@@ -276,7 +279,7 @@ def draw(width, ensemble_size=1):
 
 
 def explorer(**options):
-    given = {"alt": ALT, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
+    given = {"alt": alt, "caption": "A < B", "width": [2, 3, 50], "ensemble_size": [1, 2]}
     return explore.explore(draw, **(given | options))
 
 

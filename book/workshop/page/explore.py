@@ -79,9 +79,8 @@ def explore(
         ``draw`` and ``say``, which is its `alt`, and whose ``choices`` and ``start`` are its
         sliders and their first values, if any.
     alt
-        The figure in one or two sentences: what is seen and what it means. A function of the same
-        names that returns a string, or a template such as
-        ``"{ensemble_size} members of width {width}"``.
+        The figure in one or two sentences: what is seen and what it means, or a function of the
+        same names that returns them.
     caption
         What the figure means, whatever the sliders say.
     name
@@ -109,10 +108,9 @@ def explore(
     ------
     TypeError, ValueError
         For more than three sliders, values that are missing, repeated or arrays, too many frames,
-        a start that is not among the values, a template with another field or one that does not
-        fit its values, a function that does not take the sliders' names, what `draw` or `alt`
-        return of a wrong type, axes or color ranges that change without a reason, and a table that
-        does not exist.
+        a start that is not among the values, a function that does not take the sliders' names, what
+        `draw` or `alt` return of a wrong type, axes or color ranges that change without a reason,
+        and a table that does not exist.
 
     Examples
     --------
@@ -122,7 +120,7 @@ def explore(
     ...     axes.plot([1, 2], [0, width])
     ...     axes.set_ylim(0, 50)
     ...     return figure
-    >>> explore(draw, alt="a line up to {width}", width=[3, 50])
+    >>> explore(draw, alt=lambda width: f"a line up to {width}", width=[3, 50])
     Explorer(width=3 of [3, 50])
     """
     formula = draw if isinstance(draw, Computed) else None
@@ -227,9 +225,7 @@ class Explorer:
         return self._say(self.values)
 
     def _say(self, values: Mapping[str, Any]) -> str:
-        if isinstance(self._alt, str):
-            return self._alt.format(**values)
-        said = self._alt(**values)
+        said = self._alt if isinstance(self._alt, str) else self._alt(**values)
         if not isinstance(said, str) or not said.strip():
             raise TypeError(f"alt must return a string that is not empty, got {said!r}")
         return said

@@ -3,8 +3,7 @@
 import inspect
 import itertools
 import re
-import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,33 +98,12 @@ def check_names(name: str, function: Callable[..., Any], choices: Mapping[str, A
 
 
 def check_alt(alt: Any, choices: Mapping[str, list[Any]]) -> None:
-    """Check that `alt` is a function, or a template that the sliders' names and values fill."""
+    """Check that `alt` is words, or a function of the sliders that returns them."""
     if callable(alt) and not isinstance(alt, type):
         check_names("alt", alt, choices)
-        return
-    if not isinstance(alt, str):
+    elif not isinstance(alt, str):
         raise TypeError(
             f"alt must be a string or a function that returns one, got {checks.given(alt)}"
         )
-    if not alt.strip():
+    elif not alt.strip():
         raise ValueError(f"alt must say the figure in words, got {alt!r}")
-    try:
-        found = list(fields(alt))
-    except ValueError as error:
-        raise ValueError(f"alt is no valid template ({error}), got {alt!r}") from None
-    for field in found:
-        if field not in choices:
-            raise ValueError(f"alt has the field {field!r}, accepted are {list(choices)}")
-    for state in states(choices):
-        try:
-            alt.format(**state)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"alt does not fit {state} ({error}), got {alt!r}") from None
-
-
-def fields(template: str) -> Iterator[str]:
-    """Yield the fields of a template, those that stand inside the format of another included."""
-    for _, field, form, _ in string.Formatter().parse(template):
-        if field is not None:
-            yield field
-            yield from fields(form or "")

@@ -73,7 +73,7 @@ def mixes(f, method):
 def walks(f, learning_rate):
     walk = f.walks[learning_rate]
     half = (walk[:, 0].var() + walk[:, 0].var(ddof=1)) / 2
-    said = np.sqrt([half, f.posterior[0, 0]])
+    said = np.sqrt([half, f.covariance[0, 0]])
     return said, [*walk.T, *walk.mean(0)[:, None], *f.best[:, None]]
 
 

@@ -122,7 +122,7 @@ def test_ellipses_are_two_standard_deviations_around_their_centers():
     covariance = own.line(3).covariance
     apart = 1 / np.diag(np.linalg.inv(covariance))  # what is left, given the other weight
     for curve, center, wanted in (
-        (exactly, walks.best, walks.posterior),
+        (exactly, walks.best, walks.covariance),
         (cloud, seen.mean(0), one_run.swag_covariance(seen)),
         (true, 0, covariance), (ours, 0, np.diag(apart)),
     ):  # fmt: skip

@@ -47,9 +47,7 @@ def test_moving_a_slider_shows_the_frame_of_its_value_which_is_drawn_once():
         assert image.value == plot.png(draw(*values))
     assert "2 networks of width 50" in words.value and "A &lt; B" in caption.value
     calls = []
-    slider, *_ = (
-        explore(lambda k: calls.append(k) or draw(k), alt="{k}", k=[2, 3]).widget().children
-    )
+    slider, *_ = explore(lambda k: calls.append(k) or draw(k), alt="a", k=[2, 3]).widget().children
     for value in (3, 2, 3):
         slider.value = value
     assert calls == [2, 3]
@@ -167,7 +165,7 @@ def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book, monkey
 
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):
     alt = '{width} "wide" </script>, {ensemble_size}'
-    shown = explorer(alt=alt, start={"width": 3}, width=[2, 3])
+    shown = explorer(alt=lambda **state: alt.format(**state), start={"width": 3}, width=[2, 3])
     data, checked = data_of(shown), root(shown).select("[checked]")
     assert [one.find_next("span").text for one in checked] == ["3", "1"]
     assert data["values"] == [["2", "3"], ["1", "2"]] and not root(shown).has_attr("data-stays")

@@ -19,7 +19,13 @@ DISTRIBUTIONS = {"method": "rank1", "small": True, "distributions": True}
 X = np.linspace(-4, 4, 5)
 BAND = {"x": X, "mean": 0 * X, "std": 0 * X + 1, "label": HOSTILE}
 BEHIND = {"method": "mean_field", "points": [[0, 0]], "small": True, "behind": BAND}
-EXPLORER = {"alt": "{k} " + HOSTILE, "k": [2, 3, HOSTILE], "rescale": HOSTILE, "table": "bayes"}
+
+
+def said_of(k):
+    return f"{k} {HOSTILE}"
+
+
+EXPLORER = {"alt": said_of, "k": [2, 3, HOSTILE], "rescale": HOSTILE, "table": "bayes"}
 
 
 def shown(k=2):
@@ -30,16 +36,16 @@ def shown(k=2):
 KINDS = {
     "explorer": (lambda **g: explore(shown, **EXPLORER, start={"k": 3}, **g), "explorer", "3 "),
     "list": (
-        lambda **g: explore(shown, alt="{k}", k=[3, HOSTILE, "x" * 70], **g), "explorer", "3"
+        lambda **g: explore(shown, alt=said_of, k=[3, HOSTILE, "x" * 70], **g), "explorer", "3"
     ),
     "slider": (
-        lambda **g: explore(lambda k: shown(), alt="{k}", k=range(8), **g), "explorer", "0"
+        lambda **g: explore(lambda k: shown(), alt=said_of, k=range(8), **g), "explorer", "0"
     ),
     "still": (lambda **g: explore(shown, alt=HOSTILE, **g), "explorer", HOSTILE),
-    "trainer": (small, "trainer", "60 points and what is learned in "),
+    "trainer": (small, "trainer", "60 points, what they teach a "),
     "small": (
         lambda **g: small(**DISTRIBUTIONS, **g), "trainer",
-        "Means and standard deviations of r and s after 300 steps",
+        "Means and standard deviations of r and s, trained on 60 points",
     ),
     "digit": (DrawDigit, "digit", f"A drawing that may be {START}, and the 8 × 8 pixels"),
 }  # fmt: skip

@@ -16,7 +16,6 @@ from ensedu.methods import METHODS
 from tests.book.looking import LIGHT, contrast, linear
 from workshop import plot
 from workshop.plot import fonts, house_style, panels, rendering, style
-from workshop.plot.compact import compact
 from workshop.plot.panels import (
     decimal,
     ends_room,
@@ -24,7 +23,7 @@ from workshop.plot.panels import (
     number,
     ticks,
 )  # fmt: skip
-from workshop.plot.renderings import in_dark, renderings
+from workshop.plot.renderings import compact, in_dark, renderings
 from workshop.plot.style import DARK, LOOKS, PALETTE, Look
 from workshop.plot.text_layout import (
     number_in_words,

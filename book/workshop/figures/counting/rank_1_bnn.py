@@ -63,7 +63,7 @@ class Distribution:
         }
 
     def draw(self, method: str) -> Figure:
-        """Draw mean and σ, and samples above how far each of their weights moved."""
+        """Draw mean and σ, and draws above how far each of their weights moved."""
         name = dict(zip(self.choices["method"], self.draws, strict=True))[method]
         draws, own = self.draws[name], color(name)
         away = np.where(self.mean < 0, -1.0, 1.0) * (draws - self.mean)
@@ -79,8 +79,8 @@ class Distribution:
             above, below = found[: 1 + len(draws)], found[1 + len(draws) :]
             show(above[0], self.mean, "mean", heat, (-1, 1), frame)
             show(below[0], self.std, "σ", tint(own), (0, 1), hatched)
-            for i, (sample, change) in enumerate(zip(draws, moved, strict=True), start=1):
-                show(above[i], sample, f"sample {i}", heat, (-1, 1), hatched)
+            for i, (drawn, change) in enumerate(zip(draws, moved, strict=True), start=1):
+                show(above[i], drawn, f"draw {i}", heat, (-1, 1), hatched)
                 show(below[i], change, "moved, in σ", heat, (-2, 2), COMPUTED)
         return figure
 

@@ -107,9 +107,7 @@ class TrainerPicture:
             return self._alt
         points = f"{len(self.state['points'])} points"
         if self._distributions:
-            return (
-                f"Means and standard deviations of r and s, trained on {points}, and their prior."
-            )
+            return f"Means and standard deviations of r and s, trained on {points}; their prior."
         labels = " and a ".join(one.label for one in self._trained)
         band = f", and the band of {self._behind['label']}" if self._behind else ""
         return f"{points}, what they teach a {labels}{band}."
