@@ -29,16 +29,9 @@ def findings(
     table: Understood, task: Task, drawn: Any, plan: Mapping[str, Any],
     kept: Mapping[tuple[str, int], dict[str, Any]], seed: int, with_rows: bool,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return what ``report.json`` holds.
+    """Return what ``report.json`` holds, by what was kept of each contestant and fold.
 
-    Parameters
-    ----------
-    table, task, drawn
-        What is compared on, and which rows of the table the task has.
-    plan, kept
-        What was planned, and of each contestant and fold the row that `fold_row` returned.
-    seed, with_rows
-        As `compare` has them.
+    `drawn` are the rows of the table that the task has; the others are those of `compare`.
     """
     folds, n, parts = range(SPLITS), len(task.y), SPLITS * len(plan["labels"])
     failed = {k: row["failed"] for (k, _), row in kept.items() if "failed" in row}

@@ -60,8 +60,8 @@ class LaplaceLastLayer:
     """
 
     def __init__(self, job: Job, net: nn.Module) -> None:
-        package, self.job = laplace_torch(), job
-        self.net = net.eval()
+        package, self.net = laplace_torch(), net.eval()
+        self.seed, self.classes = job.seed, job.task.classes
         with seeded(job.seed):
             self.found = package.Laplace(
                 self.net, "classification" if job.task.classes else "regression",
@@ -84,8 +84,8 @@ class LaplaceLastLayer:
 
     def __call__(self, x: Array) -> Forecast:
         inputs = as_inputs(x)
-        with seeded(self.job.seed):
-            if self.job.task.classes:
+        with seeded(self.seed):
+            if self.classes:
                 drawn: Tensor = self.found.functional_samples(inputs, n_samples=PASSES)
                 return Classes(drawn.detach().double().numpy())
             mean, variance = self.found(inputs)

@@ -100,10 +100,11 @@ def fit_network(
 
 
 class TrainedNetwork:
-    """A network, and how its passes become a forecast: the same at each call."""
+    """A network, and how its passes become a forecast: the same at each call. It holds no row."""
 
     def __init__(self, job: Job, net: Any) -> None:
-        self.job, self.net = job, net
+        self.net, self.seed = net, job.seed
+        self.label, self.classes = job.contestant.label, job.task.classes
         method = METHODS[job.contestant.method]
         members = MEMBERS if method.members else 1
         self.passes = PASSES // members if method.stochastic else 1
@@ -114,13 +115,11 @@ class TrainedNetwork:
         return predict(self.net, x, samples=self.passes, batch_size=AT_ONCE)
 
     def __call__(self, x: Array) -> Forecast:
-        with seeded(self.job.seed):
+        with seeded(self.seed):
             found = self.outputs(as_inputs(x)).double().numpy()
         if not np.isfinite(found).all():
-            raise FloatingPointError(f"{self.job.contestant.label}: its outputs are not finite")
-        if self.job.task.classes:
-            return Classes(found)
-        return Numbers(*uncertainty.gaussian_heads(found))
+            raise FloatingPointError(f"{self.label}: its outputs are not finite")
+        return Classes(found) if self.classes else Numbers(*uncertainty.gaussian_heads(found))
 
 
 def loss_of(job: Job) -> Callable[..., Tensor]:

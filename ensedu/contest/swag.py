@@ -45,7 +45,7 @@ class Swag(TrainedNetwork):
         """Return what `PASSES` networks around it give; it stays as it is."""
         parameters, generator = (
             [*self.net.parameters()],
-            torch.Generator().manual_seed(self.job.seed),
+            torch.Generator().manual_seed(self.seed),
         )
         now, found = parameters_to_vector(parameters).detach().clone(), []
         for _ in range(PASSES):

@@ -215,6 +215,8 @@ def _read_target(
     whole = kind == "numbers" and len(found) <= FEW and (found == np.round(found)).all()
     if len(found) == 1:
         raise ValueError(f"target must have different values, got {found.tolist()[0]!r} alone")
+    if kind.startswith(("dates", "times")):
+        raise ValueError(f"target must hold numbers or words, got {kind}, {column.iloc[0]!r} first")
     if kind == "names" and task == "regression":
         raise ValueError(f"target must hold numbers for a regression, got {values[0]!r} first")
     if kind == "names" or (task is None and (whole or len(found) == 2)):

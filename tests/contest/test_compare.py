@@ -71,6 +71,7 @@ BAD = [
     (frame(y=np.nan), {}, "target must have values, got gaps in all 101 rows of 'y'"),
     (changed("y", 7, "n/a?"), {}, "target: .*'n/a\\?' in row 8 of 101 of column 'y'"),
     (frame(y=["oak", "ash"] * 50 + ["fir"]), {"task": "regression"}, "must hold numbers for a"),
+    (frame(y=pd.date_range("2024", periods=N)), {}, "target must hold numbers or words, got dates"),
     (frame(y=[f"w{i}" for i in range(N)]), {}, "target must have at most 100 classes, got 101"),
     (frame(a=[math.inf] + [1.0, 2.0] * 50), {}, "finite numbers below 1e.100, got inf"),
     (frame(y=[math.inf] + [1.0, 2.0] * 50), {}, "finite numbers below 1e.100, got inf"),
@@ -158,6 +159,9 @@ def test_the_task_is_found(y, task, classes):
     found = understand(frame(y=y), "y", task=task)
     assert found.reader.classes == classes and found.y.ndim == (1 if classes else 2)
     np.testing.assert_array_equal(found.reader.targets(y), found.y)
+    assert not classes or found.reader.targets(["elm"]).tolist() == [-1]
+    with pytest.raises(ValueError, match="y must have a value in each row, got 1 gap"):
+        found.reader.targets([None, *y[:5]])
 
 
 def test_groups_order_and_copies_of_classes_are_warned_of():
