@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ensedu.common import checks
-from ensedu.torch.base import check_dense, class_path, not_dense
+from ensedu.torch.tensor_checks import check_dense, class_path, not_dense
 
 #: What is no tensor and holds none.
 CONSTANTS = (

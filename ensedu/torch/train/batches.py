@@ -13,7 +13,7 @@ from ensedu.common.training import (
     checked_batch_size,
     number_of_steps,
 )
-from ensedu.torch.base import not_dense
+from ensedu.torch.tensor_checks import not_dense
 from ensedu.torch.trees import Inputs, map_examples, named_tensors, number_of_examples
 
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
