@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
+from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
-from ensedu.torch.trees import check_own_batches
 from ensedu.torch.whole.modules import FixedDropout, restart_masks
 from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.roles import Plan
