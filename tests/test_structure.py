@@ -26,7 +26,7 @@ FLOORS = (
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (
-        ("network", "models", "convert", "trees"),
+        ("network", "models", "convert", "trees", "inputs"),
         ("losses", "whole"),
         ("membership",),
         ("train",),

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 import ensedu.theory.ntk
 from ensedu.common import checks
 from ensedu.theory.ntk.kernel import row_blocks
-from ensedu.torch.base import check_device, check_tensor
+from ensedu.torch.tensor_checks import check_device, check_tensor
 
 __all__ = [
     "EmbeddedEnsemble",

@@ -12,8 +12,9 @@ from torch.nn import functional as F
 from torch.nn.grad import conv2d_input, conv2d_weight
 
 from ensedu.common import checks
-from ensedu.torch.base import WeightLayer, check_tensor
+from ensedu.torch.base import WeightLayer
 from ensedu.torch.products import needs_one_form, saving_memory
+from ensedu.torch.tensor_checks import check_tensor
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

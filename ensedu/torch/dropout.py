@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
-from ensedu.torch.base import check_dense, check_device, check_generator, check_tensor
+from ensedu.torch.tensor_checks import check_dense, check_device, check_generator, check_tensor
 
 #: Torch's own modules that drop.
 DROPOUT_MODULES = (

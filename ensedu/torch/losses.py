@@ -23,9 +23,9 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
-from ensedu.torch.base import check_tensor, not_dense
+from ensedu.torch.inputs import Inputs, call
 from ensedu.torch.network import kl
-from ensedu.torch.trees import Inputs, call
+from ensedu.torch.tensor_checks import check_tensor, not_dense
 from ensedu.torch.variational import softplus
 
 __all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.priors import Normal, Prior, check_prior
-from ensedu.torch.base import shape_in
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
+from ensedu.torch.tensor_checks import shape_in
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 ESTIMATORS = ("weights", "local", "flipout")

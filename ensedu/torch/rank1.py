@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
-from ensedu.torch.base import MemberLayer, shape_in
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
+from ensedu.torch.tensor_checks import shape_in
 from ensedu.torch.variational import Distributions, inverse_softplus, softplus
 
 

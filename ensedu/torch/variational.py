@@ -7,7 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.priors import Normal, Prior
-from ensedu.torch.base import WeightLayer, shape_in
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.tensor_checks import shape_in
 
 
 def softplus(rho: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from ensedu.torch.base import check_device
+from ensedu.torch.tensor_checks import check_device
 
 pytestmark = pytest.mark.bad_input
 

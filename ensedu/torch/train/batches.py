@@ -13,8 +13,9 @@ from ensedu.common.training import (
     checked_batch_size,
     number_of_steps,
 )
-from ensedu.torch.base import not_dense
-from ensedu.torch.trees import Inputs, map_examples, named_tensors, number_of_examples
+from ensedu.torch.inputs import Inputs, map_examples, number_of_examples
+from ensedu.torch.tensor_checks import not_dense
+from ensedu.torch.trees import named_tensors
 
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
 PIECE = 2**18

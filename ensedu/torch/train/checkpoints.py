@@ -22,14 +22,7 @@ To predict, load the weights of the newest alone::
 
 import hashlib
 import json
-import os
-import re
-import secrets
-import time
-import warnings
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -41,6 +34,19 @@ from torch.optim import Optimizer
 
 from ensedu.common import checks
 from ensedu.torch.train.batches import first_not_finite
+from ensedu.torch.train.checkpoint_files import (
+    KEY,
+    NO_SUM,
+    Checkpoint,
+    Content,
+    as_path,
+    files_in,
+    is_ours,
+    is_whole,
+    newest_content,
+    read,
+    write,
+)
 
 __all__ = [
     "Checkpoint",
@@ -50,29 +56,8 @@ __all__ = [
     "save",
 ]
 
-#: Under which key the JSON stands, in format 2, and what a file so begins with, after its length.
-KEY, MARK = "ensedu 2", b'{"__metadata__":{"ensedu 2":'
-#: In the place of the SHA-256 while it is computed.
-NO_SUM = b"0" * 64
-NAME = re.compile(r"step-([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
 #: How an optimizer computes, which is the machine's affair, and what has a place of its own.
 NO_SETTINGS = {"params", "param_names", "foreach", "fused", "capturable", "differentiable"}
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """What `load`, `resume` and `newest` say of a checkpoint."""
-
-    #: Number of steps done, 0 where there is no checkpoint.
-    step: int
-    #: What the caller of `save` added, as JSON gives it back.
-    extra: dict[str, Any]
-    #: The file of this checkpoint; where there is none, the folder in which it was looked for.
-    path: Path
-
-
-#: What stands in a file: the facts, what an optimizer must be, its settings, tensors by name.
-Content = tuple[Checkpoint, dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]
 
 
 def save(
@@ -94,7 +79,7 @@ def save(
         If it cannot be written, or another file of its name is no damaged checkpoint.
     """
     checks.positive_int("keep", keep)
-    path = _path("folder", folder) / f"step-{checks.positive_int('step', step):08}.safetensors"
+    path = as_path("folder", folder) / f"step-{checks.positive_int('step', step):08}.safetensors"
     if not isinstance(extra, (dict, type(None))):
         raise TypeError(f"extra must be a dict or None, got {checks.given(extra)}")
     about, settings, values = _state(net, optimizer, generators)
@@ -106,19 +91,19 @@ def save(
         data = safetensors.torch.save(values, {KEY: words})
     except (ValueError, KeyError) as error:
         raise TypeError(f"net and optimizer must keep dtypes of safetensors, got {error}") from None
-    _write(path, data.replace(NO_SUM, hashlib.sha256(data).hexdigest().encode(), 1))
+    write(path, data.replace(NO_SUM, hashlib.sha256(data).hexdigest().encode(), 1))
     complete = 0
-    for file in reversed(_files(path.parent)):
-        if complete == keep and file != path and _is_ours(file):
+    for file in reversed(files_in(path.parent)):
+        if complete == keep and file != path and is_ours(file):
             file.unlink(missing_ok=True)
         elif complete < keep:
-            complete += file == path or _is_whole(file)
+            complete += file == path or is_whole(file)
     return path
 
 
 def newest(folder: str | PathLike[str], *, missing_ok: bool = False) -> Checkpoint:
     """Return what there is to know of the checkpoint that `resume` takes, and raise as that."""
-    return _newest(folder, missing_ok)[0]
+    return newest_content(folder, missing_ok)[0]
 
 
 def load(
@@ -137,7 +122,7 @@ def load(
     TypeError, ValueError
         If it is of another net, optimizer or generator, or what `save` would refuse.
     """
-    return _restore(_read(_path("path", path)), net, optimizer, generators, nonfinite_ok)
+    return _restore(read(as_path("path", path)), net, optimizer, generators, nonfinite_ok)
 
 
 def resume(
@@ -156,7 +141,7 @@ def resume(
         If there is none, without `missing_ok`, or all are damaged; if `folder` is a file, or holds
         checkpoints of ensedu 1.0; else as `load`.
     """
-    content = _newest(folder, missing_ok)
+    content = newest_content(folder, missing_ok)
     if content[0].step:
         _restore(content, net, optimizer, generators, nonfinite_ok)
     return content[0]
@@ -171,19 +156,6 @@ def settings_of(optimizer: Optimizer) -> list[dict[str, Any]]:
         }
         for group in optimizer.param_groups
     ]
-
-
-def remove_after(folder: Path, step: int) -> None:
-    """Remove the checkpoints of more steps than these."""
-    for file in _files(folder):
-        if _step(file) > step and _is_ours(file):
-            file.unlink()
-
-
-def _path(name: str, value: Any) -> Path:
-    if not isinstance(value, (str, PathLike)):
-        raise TypeError(f"{name} must be a path, got {checks.given(value)}")
-    return Path(value)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -290,106 +262,3 @@ def _like(own: Any, saved: Any) -> Any:
     if isinstance(own, Tensor):
         return torch.full_like(own, saved)
     return tuple(saved) if isinstance(saved, list) else saved
-
-
-def _step(file: Path) -> int:
-    return int(file.stem.removeprefix("step-"))
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return all files of checkpoints, damaged or not, the one with most steps last."""
-    files = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
-    return sorted((file for file in files if file.is_file()), key=_step)
-
-
-def _is_ours(file: Path) -> bool:
-    """Whether a file, and no link to one, begins as a checkpoint, or is empty."""
-    with suppress(OSError):  # another process may remove it
-        if file.is_file() and not file.is_symlink():
-            with file.open("rb") as opened:
-                head = opened.read(8 + len(MARK))
-            return not head or head[8:] == MARK
-    return False
-
-
-def _is_whole(file: Path) -> bool:
-    with suppress(OSError):
-        return bool(_read(file))
-    return False
-
-
-def _newest(folder: Any, missing_ok: bool) -> Content:
-    """Return what stands in the newest file that is not damaged, of step 0 without any."""
-    folder, errors = _path("folder", folder), []
-    checks.boolean("missing_ok", missing_ok)
-    for file in reversed(_files(folder)):
-        try:
-            content = _read(file)
-            if content[0].step != _step(file):
-                raise OSError(f"{file} is of step {content[0].step}")
-            return content
-        except OSError as error:
-            errors.append(str(error))
-            warnings.warn(f"checkpoint {file} cannot be read: {error}", stacklevel=3)
-    if errors:
-        raise OSError(f"no checkpoint in {folder} can be read: {'; '.join(errors)}")
-    words = f"folder must hold checkpoints, got {folder}, which"
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{words} is no folder; a file is one checkpoint, to load")
-    if old := sorted(folder.glob("step-*/checkpoint.json")):
-        raise ValueError(f"{words} holds those of ensedu 1.0, such as {old[0].parent}")
-    if not missing_ok:
-        what = "holds none" if folder.exists() else "does not exist"
-        raise FileNotFoundError(f"{words} {what}; missing_ok=True starts anew")
-    return Checkpoint(0, {}, folder), {}, [], {}
-
-
-def _read(file: Path) -> Content:
-    """Return what stands in a file; raise ``OSError`` for one that is damaged, or no checkpoint."""
-    try:
-        data = file.read_bytes()
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        table = json.loads(header["__metadata__"][KEY])
-        blank = data.replace(table["sha256"].encode(), NO_SUM, 1)
-        if hashlib.sha256(blank).hexdigest() != table["sha256"]:
-            raise ValueError("its SHA-256 is not the one in it")
-        told = Checkpoint(table["step"], table["extra"], file)
-        return told, table["about"], table["settings"], safetensors.torch.load(data)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(file)) from None
-    except MemoryError:  # which is no damage
-        raise
-    except Exception as error:  # of bytes that may be anything
-        words = f"{type(error).__name__}: {error}"
-        raise OSError(f"{file} is damaged, or no checkpoint: {words}") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file under another name, which becomes its own when all is on the disk."""
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob("step-*.safetensors." + "[0-9a-f]" * 16):
-            with suppress(OSError):  # another process may do the same
-                if _is_ours(left) and time.time() - left.stat().st_mtime > 3600:
-                    left.unlink()
-        try:
-            with part.open("xb") as opened:
-                opened.write(data)
-                opened.flush()
-                os.fsync(opened.fileno())
-            if _is_ours(path) and not _is_whole(path):
-                path.unlink(missing_ok=True)
-            try:
-                os.link(part, path)  # which takes the place of none that has come meanwhile
-            except OSError:
-                if os.path.lexists(path):
-                    words = f"folder must have no other file of that name, got {path}"
-                    raise FileExistsError(words) from None
-                os.replace(part, path)  # on a disk without links
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        if error.errno is None or error.filename is not None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from None  # as of a full disk

@@ -24,6 +24,7 @@ from ensedu.common.training import (
     function_name,
 )
 from ensedu.torch.base import seeded
+from ensedu.torch.inputs import Inputs, to_device
 from ensedu.torch.losses import elbo
 from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
@@ -34,7 +35,6 @@ from ensedu.torch.train.keeping import Keeper
 from ensedu.torch.train.modes import batches_of_members, in_mode
 from ensedu.torch.train.optimizing import LR, made_optimizer, made_schedule, member_factor
 from ensedu.torch.train.validating import Validator
-from ensedu.torch.trees import Inputs, to_device
 
 
 def fit(

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common.training import EpochRow, History, SaveTo
-from ensedu.torch.train.checkpoints import Checkpoint, load, newest, remove_after, save
+from ensedu.torch.train.checkpoint_files import Checkpoint, remove_after
+from ensedu.torch.train.checkpoints import load, newest, save
 
 
 class Keeper:

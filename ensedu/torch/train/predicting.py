@@ -7,19 +7,11 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.base import depends_on_input
+from ensedu.torch.inputs import Inputs, as_arguments, call, number_of_examples, to_device
 from ensedu.torch.membership import axes_before_batch, draws_noise
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
 from ensedu.torch.train.modes import predicting
-from ensedu.torch.trees import (
-    Inputs,
-    as_arguments,
-    call,
-    join_nested,
-    map_tensors,
-    named_tensors,
-    number_of_examples,
-    to_device,
-)
+from ensedu.torch.trees import join_nested, map_tensors, named_tensors
 
 
 def predict(

@@ -11,12 +11,12 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.common.training import Validation
 from ensedu.torch.base import gpus_of
+from ensedu.torch.inputs import Inputs, call, to_device
 from ensedu.torch.losses import as_columns
 from ensedu.torch.membership import draws_noise
 from ensedu.torch.train.batches import Batches
 from ensedu.torch.train.modes import predicting
 from ensedu.torch.train.predicting import predict_minibatches
-from ensedu.torch.trees import Inputs, call, to_device
 
 
 class Validator:

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.torch.trees import check_own_batches, map_tensors, stack_nested
+from ensedu.torch.inputs import check_own_batches
+from ensedu.torch.trees import map_tensors, stack_nested
 from ensedu.torch.whole.run import checked_index
 
 

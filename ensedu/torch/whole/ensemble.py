@@ -7,8 +7,8 @@ from torch import nn
 
 from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
-from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
+from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.whole.arrays import give_buffers, layer_options, with_arrays
 from ensedu.torch.whole.copies import copied, without_values
 from ensedu.torch.whole.members import ModelEnsemble

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import check_dense, check_generator
-from ensedu.torch.trees import check_own_batches
+from ensedu.torch.inputs import check_own_batches
+from ensedu.torch.tensor_checks import check_dense, check_generator
 from ensedu.torch.whole.modules import FixedDropout, restart_masks
 from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.roles import Plan
@@ -108,7 +108,7 @@ class ModelEnsemble(nn.Module):
         dropout) and there is none.
         """
         check_generator(generator)
-        run, has_inputs = self._run(generator=generator, keeps=False), bool(args or kwargs)
+        run, has_inputs = self._new_run(generator=generator, keeps=False), bool(args or kwargs)
         parts: Noise = {}
         if has_inputs and self.draws:
             self._passes.outputs(run, args, kwargs)
@@ -162,7 +162,7 @@ class ModelEnsemble(nn.Module):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._passes.member(self._run(own), row)
+        member = self._passes.member(self._new_run(own), row)
         for path in self._passes.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
@@ -187,10 +187,10 @@ class ModelEnsemble(nn.Module):
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
-        run = self._run(self._noise_by_part(noise), own_batches=self.own_batches)
+        run = self._new_run(self._noise_by_part(noise), own_batches=self.own_batches)
         return self._passes.outputs(run, args, kwargs)
 
-    def _run(self, noise: Noise | None = None, **options: Any) -> Run:
+    def _new_run(self, noise: Noise | None = None, **options: Any) -> Run:
         apart = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
         return Run(self._passes.layers, sizes, noise, apart=apart, **options)

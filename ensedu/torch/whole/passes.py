@@ -37,28 +37,17 @@ class Change:
 
 
 class Passes:
-    """What runs the code of a model with the values of members.
-
-    Parameters
-    ----------
-    plain
-        The model, whose code runs; parameters and buffers have shapes alone.
-    stored
-        The same modules, with the arrays of members where a plan has them.
-    plan
-        Which those are.
-    dropouts
-        Paths of dropout that stays active.
-    owns_buffers
-        Whether each member has floating-point buffers of its own.
-    """
+    """What runs the code of a model with the values of members."""
 
     def __init__(
         self, plain: nn.Module, stored: nn.Module, plan: Plan, dropouts: tuple[str, ...],
         owns_buffers: bool,
     ) -> None:  # fmt: skip
-        self.plain, self.stored, self.plan = plain, stored, plan
-        self.dropouts, self.owns_buffers = dropouts, owns_buffers
+        # Whose code runs, with shapes alone; the same modules with the arrays of members where a
+        # plan has them; and paths of dropout that stays active.
+        self.plain, self.stored, self.plan, self.dropouts = plain, stored, plan, dropouts
+        # Whether each member has floating-point buffers of its own.
+        self.owns_buffers = owns_buffers
         self.in_turn = False
         # By path and name, attributes with tensors that the model has left, and whether members
         # differ in them.

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import nn
 
-from ensedu.torch.base import class_path
 from ensedu.torch.dropout import DROPOUT_MODULES
+from ensedu.torch.tensor_checks import class_path
 
 
 def refuse_modules(model: nn.Module) -> None:

@@ -20,7 +20,8 @@ from torch.nn.modules.conv import _ConvNd
 from torch.nn.utils.parametrize import ParametrizationList
 
 from ensedu.common import checks
-from ensedu.torch.base import NORMALIZATIONS, class_path
+from ensedu.torch.base import NORMALIZATIONS
+from ensedu.torch.tensor_checks import class_path
 
 #: What multiplies its input with a weight.
 PRODUCTS = (

@@ -24,32 +24,20 @@ Noise = dict[str, dict[str, Tensor]]
 
 @dataclass(eq=False)
 class Run:
-    """One pass: its noise, and who runs.
+    """One pass: its noise, and who runs."""
 
-    Attributes
-    ----------
-    layers
-        The arrays of members, by their path.
-    sizes
-        Numbers of samples and of members, each ``None`` where there is no such axis.
-    given
-        Noise, by path; ``None`` to draw.
-    generator
-        What to draw from.
-    apart
-        Whether members draw masks of dropout, and move running statistics, each for itself.
-    own_batches
-        Whether inputs are (M, B, …), a batch for each member.
-    keeps
-        Whether the net is in its own mode, and its state moves.
-    """
-
+    #: The arrays of members, by their path.
     layers: dict[str, Any]
+    #: Numbers of samples and of members, each ``None`` where there is no such axis.
     sizes: tuple[int | None, int | None]
+    #: Noise that a caller gave, by path; ``None`` to draw, from the generator.
     given: Noise | None = None
     generator: torch.Generator | None = None
+    #: Whether members draw masks of dropout, and move running statistics, each for itself.
     apart: bool = True
+    #: Whether inputs are (M, B, …), a batch for each member.
     own_batches: bool = False
+    #: Whether the net is in its own mode, and its state moves.
     keeps: bool = True
     #: The member that runs; the level of ``vmap`` at which all do.
     member: int | None = field(default=None, init=False)

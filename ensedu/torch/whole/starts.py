@@ -13,7 +13,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from ensedu.torch.base import class_path
+from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.whole.arrays import layer_options
 from ensedu.torch.whole.copies import MemberCopies, detached_tensors
 from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
