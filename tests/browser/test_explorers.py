@@ -273,19 +273,28 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     words = dock.locator("summary")
     said, before = figure.locator("[role=status]"), words.inner_text()
     assert before == said.text_content()
+    lent, own = (one.locator("[type=range]") for one in (dock, figure))
+    if viewport is DESK:  # the margin has the controls, and the figure has them back in the end
+        lent.press("End")
+        page.wait_for_function("([words, before]) => words.textContent !== before",
+            arg=[words.element_handle(), before])  # fmt: skip
+        before = words.inner_text()
+    assert (lent.count(), own.count()) == ((1, 0) if viewport is DESK else (0, 1))
+    assert link.get_attribute("aria-current") is None
     link.click()
     page.wait_for_function(
         "([words, said, before]) => words.textContent !== before"
         " && words.textContent === said.textContent",
         arg=[words.element_handle(), said.element_handle(), before],
     )
+    assert link.get_attribute("aria-current") == "true"
     assert dock.locator(".ensedu-moving").is_visible()  # a strip unfolds
-    place, own = dock.bounding_box(), link.bounding_box()
-    assert own["x"] + own["width"] <= place["x"] or not (
-        place["y"] < own["y"] + own["height"] and own["y"] < place["y"] + place["height"]
+    place, box = dock.bounding_box(), link.bounding_box()
+    assert box["x"] + box["width"] <= place["x"] or not (
+        place["y"] < box["y"] + box["height"] and box["y"] < place["y"] + place["height"]
     )
     dock.get_by_role("button").click()
-    assert dock.is_hidden()
+    assert dock.is_hidden() and own.count() == 1
     figure.locator(".ensedu-axes").scroll_into_view_if_needed()
     page.locator("h2", has_text="network do the same").scroll_into_view_if_needed()
     page.mouse.wheel(0, 2000)
