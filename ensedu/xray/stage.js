@@ -117,7 +117,8 @@ const makeStage = (on) => {
       else motion = null;
     }
     drawn = boxes;
-    const { high, lost, small } = extentOf(state, layers, unit);
+    const { high: most, lost, small } = extentOf(state, layers, unit);
+    const high = state.method ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
     const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
     context.imageSmoothingEnabled = false;
