@@ -297,7 +297,7 @@ const map = makeMap({
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);
-stage.under.after(guess.element);
+stage.element.firstChild.after(guess.element);
 controls.head.append(controls.lead);
 root.append(controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {

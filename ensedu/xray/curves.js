@@ -47,7 +47,7 @@ const makeGuess = (on) => {
   const output = make("output", {}, "× 2.50");
   const ready = make("button", { type: "button", class: "tool" }, "Guess");
   const words = make("p", { class: "asked" });
-  const line = make("div", { class: "guessed" }, range, output, ready);
+  const line = make("span", { class: "guessed" }, range, output, ready);
   const element = make("div", { class: "guess" }, words, line);
   range.addEventListener("input", () => {
     guessing = Number(range.value);
@@ -61,7 +61,7 @@ const makeGuess = (on) => {
     line.style.visibility = isOpen(state) && state.guess === null ? "" : "hidden"; // so that nothing below moves
     range.max = Math.max(2, state.M);
     const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
-    setText(words, isOpen(state) && state.guess === null ? `If ${plural(state.M, "member")} share one W, how many networks do they cost?`
+    setText(words, isOpen(state) && state.guess === null ? `If ${plural(state.M, "member")} share one W, how many networks do they cost? Drag the mark:`
       : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
       : `${state.guess === null ? "" : `Your guess was ${times(state.guess)}. `}A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
   };

@@ -222,8 +222,8 @@ const compose = (content, method, M, unit, frame) => {
         put(`r.${tile.id}.${i}`, left - r - 2, top, r, h, "per_member", { ...member, texture: "r" });
         put(`s.${tile.id}.${i}`, left, top - s - 2, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, left - 2 * r - 3, top, r, h, "scales", { ...member, texture: "σr" });
-          put(`S.${tile.id}.${i}`, left, top - 2 * s - 3, w, s, "scales", { ...member, texture: "σs" });
+          put(`R.${tile.id}.${i}`, left - 2 * r - 3, top, r, h, "scales", member);
+          put(`S.${tile.id}.${i}`, left, top - 2 * s - 3, w, s, "scales", member);
         }
       }
       const mine = members && (!body || tile.head);

@@ -117,7 +117,8 @@ const makeStage = (on) => {
       else motion = null;
     }
     drawn = boxes;
-    const { high, lost, small } = extentOf(state, layers, unit);
+    const { high: most, lost, small } = extentOf(state, layers, unit);
+    const high = state.method ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
     const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
     context.imageSmoothingEnabled = false;
@@ -284,7 +285,9 @@ const makeStage = (on) => {
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
     setText(squareWords, `= ${roundWords(stands)}`);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
+    const thin = isModulated(method) && isWhole(state) && !COMPACT ? layers.filter((layer) => lossOf(layer, method, state.M)).length : 0;
     setText(note, [
+      thin ? `In ${plural(thin, "layer")} r and s cost as much as they save, or more: see ▲ below.` : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
       folds ? "A long matrix is cut into strips that stand side by side." : "",
       thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines (r, s, biases) are drawn thicker than they are; the bar above is to scale." : "",

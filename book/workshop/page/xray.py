@@ -22,10 +22,10 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (434, 740), "share": (619, 1105), "map": (637, 837), "layer": (646, 1056),
-    "numbers": (827, 1454),
+    "model": (312, 516), "share": (683, 922), "map": (628, 799), "layer": (732, 959),
+    "numbers": (845, 1357),
 }  # fmt: skip
-CURVED = (781, 947)  # where it shares, with curves above the members
+CURVED = (817, 1094)  # where it shares, with curves above the members
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
