@@ -1,4 +1,5 @@
-"""A law for every figure of every notebook: it can be read, stays where it is, and is the house's.
+"""Laws for every figure of every notebook: it can be read, stays where it is, is the house's, and
+shows what it is given, and its sentence follows from that.
 
 Whether dark pages show the colors of the house follows from those of light ones, which are
 exchanged; a figure with a color map is drawn for dark pages as well.
