@@ -362,16 +362,8 @@ def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what `compare_pairs` makes of the NLLs, of `BESIDE` too."""
     other = measured.load("batch-ensemble-training")["rows"]
-    values = {
-        "batch" if name == "signs" else name: np.array(
-            [
-                np.mean(row["nll"])
-                for row in other
-                if (row["data"], row["contestant"]) == ("digits", name)
-            ]
-        )
-        for name in BESIDE
-    }
+    found = before.nll_of([row for row in other if row["data"] == "digits"])
+    values = {"batch" if name == "signs" else name: found[name].mean(axis=1) for name in BESIDE}
     values |= {row["contestant"]: np.mean(row["nll"], axis=1) for row in rows}
     size = {"train": len(before.examples("digits", 0)[0][1]), "test": before.TEST["digits"]}
     return compare_pairs(values, PAIRS, **size)
