@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from ensedu.common.checks import optional
@@ -30,9 +31,14 @@ def in_processes(
     pool = loky.get_reusable_executor(
         workers, timeout=WAITS, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
     )
+    # Not all at once: loky stumbles if it is killed while some wait for a place in its queue.
+    waiting = iter(cases)
+    running = {pool.submit(call, *case) for case in islice(waiting, 2 * workers)}
     try:
-        for done in loky.as_completed([pool.submit(call, *case) for case in cases]):
-            yield done.result()
+        while running:
+            done, running = loky.wait(running, return_when=loky.FIRST_COMPLETED)
+            running |= {pool.submit(call, *case) for case in islice(waiting, len(done))}
+            yield from (one.result() for one in done)
     except BaseException as error:
         pool.shutdown(kill_workers=True)
         if isinstance(error, loky.process_executor.BrokenProcessPool):
