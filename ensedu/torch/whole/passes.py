@@ -233,13 +233,14 @@ class Passes:
         rows: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for part in self._parts.values():
+            shortens = lowers and isinstance(part.plain, PRODUCTS)
             for key, (name, source) in () if reads and part.is_layer else part.parameters.items():
                 if source:
                     value = run.arrays(source[0])[source[1]]
                 else:
                     value = part.there._parameters.get(key)
                 if value is not None:
-                    value = _as_autocast(part.plain, value) if lowers else value
+                    value = _as_autocast(value) if shortens else value
                     (rows if source else shared)[name] = value
             for key, name in part.buffers.items():
                 if (value := part.there._buffers[key]) is None:
@@ -354,11 +355,10 @@ def _uncompiled(outputs: Any, run: Run, args: Any, kwargs: Any) -> Any:
     return outputs(run, args, kwargs)
 
 
-def _as_autocast(module: nn.Module, value: Tensor) -> Tensor:
+def _as_autocast(value: Tensor) -> Tensor:
     """Under vmap a product adds its bias by itself, which autocast does not shorten."""
     kind = value.device.type
-    lowered = isinstance(module, PRODUCTS) and torch.amp.is_autocast_available(kind)
-    if lowered and torch.is_autocast_enabled(kind):
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         return value.to(torch.get_autocast_dtype(kind))
     return value
 
