@@ -53,9 +53,8 @@ const line = ({ inputs: around, x, noise, turn }, { inputs_around }) => {
   const [p, q, r] = [around.length, inputs.reduce((sum, input) => sum + input, 0), dot(inputs, inputs)].map((sum) => sum / noise ** 2);
   const [a, b, c] = [p + 1, q, r + 1]; // of the precision, with the prior N(0, 1)
   const whole = a * c - b * b;
-  const first = Math.sqrt(c / whole); // a root of the covariance, from left to right
+  const [first, third] = [Math.sqrt(c / whole), 1 / Math.sqrt(c)]; // of a root of the covariance
   const second = -b / whole / first;
-  const third = 1 / Math.sqrt(c);
   return {
     exact_intercept: turn.map((t) => 2 * first * Math.cos(t)),
     exact_slope: turn.map((t) => 2 * (second * Math.cos(t) + third * Math.sin(t))),
@@ -153,16 +152,17 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
 
 // Whom a budget pays for: which prices are too high, and which rows are covered.
 const budget = ({ better, rows, ends, ...prices }, limits) => {
-  const high = Object.entries(prices).map(([price, paid]) => [price, paid.map((value) => value > limits[price])]);
-  const out = rows.map((_, k) => high.some(([, one]) => one[k]));
+  const high = (price, k) => prices[price][k] > limits[price];
+  const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
   const found = {
     fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
     across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
   };
   rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
-  for (const [price, one] of high) {
-    Object.assign(found, { [`${price}_beyond`]: [limits[price], ends[price][1]], [price]: prices[price] });
-    found[`${price}_high`] = rows.map((row, k) => (one[k] ? row : NaN));
+  for (const price of Object.keys(limits)) {
+    found[price] = prices[price];
+    found[`${price}_beyond`] = [limits[price], ends[price][1]];
+    found[`${price}_high`] = rows.map((row, k) => (high(price, k) ? row : NaN));
   }
   return found;
 };
