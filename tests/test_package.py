@@ -1,6 +1,7 @@
 """What the package holds beside Python: each file is in the wheel, each script is on some page."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -75,6 +76,15 @@ def outside_functions(node):
             yield from outside_functions(child)
 
 
+def imported(tree):
+    """Yield the modules that one imports itself: what a call imports, its error names."""
+    for node in outside_functions(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
 def test_an_error_names_the_extra_that_holds_the_package():
     seen = set()
     for path, tree in modules("optional(", "pip install"):
@@ -101,16 +111,27 @@ def test_an_error_names_the_extra_that_holds_the_package():
 
 def test_what_a_module_imports_comes_with_its_extra():
     for path, tree in modules("import"):
-        roots = set()
-        for node in outside_functions(tree):  # what a call imports, its error names
-            if isinstance(node, ast.Import):
-                roots |= {one.name.partition(".")[0] for one in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                roots.add(node.module.partition(".")[0])
+        roots = {name.partition(".")[0] for name in imported(tree)}
         others = {NAMES.get(root, root) for root in roots - sys.stdlib_module_names - {"ensedu"}}
         part = next((p for p in PARTS if path == p or path.startswith(f"{p}/")), None)
         held = EXTRAS[PARTS[part]] if part else set()
         assert others <= ALWAYS | held, (path, others - ALWAYS - held)
+
+
+def test_the_workshop_brings_what_it_and_the_notebooks_import():
+    brought = " ".join(WORKSHOP["project"]["dependencies"])
+    extras = re.search(r"ensedu\[([\w,]+)\]", brought)[1].split(",")
+    held = ALWAYS.union({"ensedu", "workshop"}, *(EXTRAS[extra] for extra in extras))
+    held |= {re.match(r"[\w-]+", line)[0] for line in WORKSHOP["project"]["dependencies"]}
+    sources = [path.read_text(encoding="utf-8") for path in (BOOK / "workshop").rglob("*.py")]
+    for path in BOOK.rglob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        sources += ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
+    names = {name for source in sources for name in imported(ast.parse(source))}
+    roots = {NAMES.get(root, root) for root in {name.partition(".")[0] for name in names}}
+    assert roots - sys.stdlib_module_names <= held
+    parts = {name.split(".")[1] for name in names if name.startswith("ensedu.")} & PARTS.keys()
+    assert "contest" in parts and {PARTS[part] for part in parts} <= {*extras}
 
 
 @pytest.mark.parametrize(("about", "folder"), [(ABOUT, PACKAGE), (WORKSHOP, BOOK / "workshop")])

@@ -21,7 +21,7 @@ TRIES = (
 
 # Captions.
 SHARE = (
-    "Four networks store four times as much as one, or hardly more than one, if they share. Equal "
+    "Four networks store four times as much as one, or 1.41 times, if they share a matrix. Equal "
     "areas are equally many parameters. Drag the slider, and watch what is stored and what the "
     "curves do."
 )

@@ -8,9 +8,9 @@ from workshop.plot.style import Figure
 
 # Captions.
 CAPTION = (
-    "Sharing pays in wide networks, and for many members. Each point is a network 1-h-h-1, with "
-    "its width to the right and its members upward. Press one: the dot moves there, and the words "
-    "say what its ensembles store."
+    "Sharing pays in wide networks, and for many members. Each point is an ensemble of networks "
+    "1-h-…-h-1, its width to the right and its members upward. Press one: the dot moves there, and "
+    "the words say what its ensembles store."
 )
 ALT = (
     "A map over width and number of members. At the left, in narrow networks, is the blue region "

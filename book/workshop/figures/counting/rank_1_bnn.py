@@ -20,7 +20,7 @@ ALT = (
     "the weights of one sample."
 )
 DISTRIBUTION = (
-    "Whole rows and columns move together. Three samples of a random matrix, and below each how "
+    "Whole rows and columns move together. Three draws of a random matrix, and below each how "
     "far its weights moved."
 )
 

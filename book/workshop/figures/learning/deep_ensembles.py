@@ -26,7 +26,8 @@ MEMBERS = (
 )
 CONTEST = (
     "Left is better. Four networks are better than one, with a temperature for all and without. "
-    "Hollow marks are unclear. Each dot is one data set, and a line is where their middle may lie."
+    "Hollow marks are unclear. Each dot is one source of data, a line is where their middle may "
+    "lie; within the gray band two methods are practically equal."
 )
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (

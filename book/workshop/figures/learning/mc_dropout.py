@@ -26,9 +26,8 @@ SPREAD = (
 )
 PASSES = (
     "In four of eight cases 64 passes with masks beat one pass with masks off, in four they do "
-    "not. Each doubling of the passes gains about half as much as the one before. Both are the "
-    "same networks, trained with masks; gray: trained without. Lower is better; means over 10 "
-    "splits."
+    "not. Both are the same networks, trained with masks; gray: trained without. Lower is better; "
+    "means over 10 splits."
 )
 DOUBT = (
     "In the gap, where it should doubt most, dropout in one hidden layer doubts least. Standard "

@@ -13,9 +13,9 @@ from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
 PATHS = (
-    "Five networks that one run passed, and five runs. At the points both differ about alike; in "
-    "the shaded gap the networks of one run differ far less. Once its rate has fallen to zero, "
-    "they are practically one network."
+    "Five networks that one run passed, and five runs. At the points those of one run differ at "
+    "least as much; in the shaded gap they differ far less. Once its rate has fallen to zero, they "
+    "are practically one network."
 )
 TEMPERATURE = (
     "One number lowers the confidence until it fits, and changes no answer. Left: the loss on "

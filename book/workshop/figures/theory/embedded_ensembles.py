@@ -19,8 +19,8 @@ PULL = (
     "Thin: before training."
 )
 CHI = (
-    "As layers widen, χ becomes a fixed number, and only signs bring it to 0. A dot is a random "
-    "network of two hidden layers with this u in both; dotted: infinite width. One input."
+    "As layers widen, χ becomes a fixed number, and of these only signs bring it to 0. A dot is a "
+    "random network of two hidden layers with this u in both; dotted: infinite width. One input."
 )
 SPEEDS = (
     "First to the target together, then slowly to each other: if χ > 0, the average of two "

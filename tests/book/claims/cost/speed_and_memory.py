@@ -163,8 +163,6 @@ says("In 16 of them the rule chose", lambda: lost().count(0))
 says("it lost less than 3%", lambda: 0 < max(lost()) < 0.03)
 says("and that saves 50 MB",
      lambda: 16e-6 * np.subtract(*(cost(1024, 1, name).num_params for name in BOTH)))
-says("folds for more than 64 examples anyway",
-     lambda: [B for B in (64, 65) if products.folds(B, 1009, 1013, True)] == [65])
 says(["which are $MB(m + n)$ numbers more", "scale keeps $MB(m + n)$ numbers more for"],
      lambda: all(row["contestants"]["ensedu"]["saved_bytes"] == own for row in cells()
          if (own := kept(row["m"], row["B"], row["M"]))))

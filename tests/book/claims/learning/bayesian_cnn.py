@@ -151,7 +151,7 @@ says("misreads 36 of 1,000 test digits",
      lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
 says("27 of them are among the 73", doubtful_digits)
 says("digits with a doubt above 0.2", lambda: seen.CUT)
-says("correctly in 94% of all pairs", lambda: [*{round(one, 2) for one in finds_misread()}])
+says("in 94% of all pairs of a", lambda: [*{round(one, 2) for one in finds_misread()}])
 says("In 52% of these pairs (51% to 62%", lambda: (larger(), *ends(map(larger, CUTS))))
 says("in 51% to 62% of the pairs", lambda: ends(map(larger, CUTS)))
 says("letter has the larger share in 52%", larger)

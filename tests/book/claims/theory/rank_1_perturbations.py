@@ -80,6 +80,8 @@ says("Halfway down, where the gradient is not",
 says("over 100% off at the minima", lambda: min(summed("mean_field", *perturbed.SCALES[:4])) > 1)
 says("At size 1 neither is near",
      lambda: min(*summed("mean_field", 1.0), *summed("rank1", 1.0)) > 0.3)
+says("minima independent entries are the nearer ones",
+     lambda: summed("mean_field", 1.0) < summed("rank1", 1.0))
 says("Z has a size of 0.07 or 0.14", lambda: [moments(s**2, s**2)[0] for s in (0.05, 0.1)])
 says("a correlation of 0.20; in a column", lambda: moments(0.1**2, 0.2**2)[1])
 says("or 0.79; elsewhere 0", lambda: moments(0.1**2, 0.2**2)[2:])
