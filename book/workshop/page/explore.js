@@ -195,7 +195,7 @@ const dock = (() => {
       setTimeout(refresh, 2 * CROSSING); // it may be on its way
     },
     start() {
-      document.querySelector(".bd-article").append(box);
+      (document.querySelector(".bd-article") ?? document.body).append(box); // there it has their style
       let waits = false;
       const later = () => {
         if (!waits) requestAnimationFrame(() => ((waits = false), choose()));

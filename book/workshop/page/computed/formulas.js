@@ -1,34 +1,6 @@
 // What computed figures show: (data, settings, moved points) => numbers and arrays by name, the same
 // as the `numbers` of the figure's class in Python.
 
-// L of a symmetric, positive matrix A = L Lᵀ, in rows.
-const cholesky = (matrix) => {
-  const rows = matrix.map((row) => row.map(() => 0));
-  for (let i = 0; i < rows.length; i += 1)
-    for (let j = 0; j <= i; j += 1) {
-      let left = matrix[i][j];
-      for (let k = 0; k < j; k += 1) left -= rows[i][k] * rows[j][k];
-      rows[i][j] = i === j ? Math.sqrt(left) : left / rows[j][j];
-    }
-  return rows;
-};
-// x of L x = b, and of Lᵀ x = b.
-const forward = (rows, b) => {
-  const x = [...b];
-  for (let i = 0; i < x.length; i += 1) {
-    for (let k = 0; k < i; k += 1) x[i] -= rows[i][k] * x[k];
-    x[i] /= rows[i][i];
-  }
-  return x;
-};
-const backward = (rows, b) => {
-  const x = [...b];
-  for (let i = x.length - 1; i >= 0; i -= 1) {
-    for (let k = i + 1; k < x.length; k += 1) x[i] -= rows[k][i] * x[k];
-    x[i] /= rows[i][i];
-  }
-  return x;
-};
 const dot = (a, b) => {
   let sum = 0;
   for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
@@ -36,6 +8,16 @@ const dot = (a, b) => {
 };
 const product = (A, B) => A.map((row) => B[0].map((_, j) => dot(row, B.map((other) => other[j]))));
 const identity = (size) => Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
+const applied = (A, x) => A.map((row) => dot(row, x));
+// Of a symmetric, positive matrix, so no row is exchanged.
+const inverse = (A) => {
+  const rows = identity(A.length).map((row, i) => [...A[i], ...row]);
+  rows.forEach((row, i) => {
+    rows[i] = row.map((value) => value / row[i]);
+    rows.forEach((other, k) => k === i || (rows[k] = other.map((value, j) => value - other[i] * rows[i][j])));
+  });
+  return rows.map((row) => row.slice(A.length));
+};
 
 // A curve of 17 bumps, or a line, given points: Bayesian linear regression with the prior N(0, 1).
 const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers }, { points, noise, model }, moved = {}) => {
@@ -51,16 +33,11 @@ const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers },
       for (let j = 0; j < row.length; j += 1) precision[i][j] += (row[i] * row[j]) / noise ** 2;
     }
   });
-  const root = cholesky(precision);
-  const heights = backward(root, forward(root, pull));
-  const mean = [];
-  const unknown = [];
-  for (const t of grid) {
-    const row = features(t);
-    const away = forward(root, row);
-    mean.push(dot(row, heights));
-    unknown.push(Math.sqrt(dot(away, away)));
-  }
+  const spread = inverse(precision);
+  const heights = applied(spread, pull);
+  const shown = grid.map(features);
+  const mean = applied(shown, heights);
+  const unknown = shown.map((row) => Math.sqrt(dot(row, applied(spread, row))));
   const off = (sign, part) => mean.map((value, i) => value + 2 * sign * part(unknown[i]));
   const whole = (part) => Math.hypot(part, noise);
   return {
@@ -76,7 +53,8 @@ const line = ({ inputs: around, x, noise, turn }, { inputs_around }) => {
   const [p, q, r] = [around.length, inputs.reduce((sum, input) => sum + input, 0), dot(inputs, inputs)].map((sum) => sum / noise ** 2);
   const [a, b, c] = [p + 1, q, r + 1]; // of the precision, with the prior N(0, 1)
   const whole = a * c - b * b;
-  const [[first], [second, third]] = cholesky([[c / whole, -b / whole], [-b / whole, a / whole]]);
+  const [first, third] = [Math.sqrt(c / whole), 1 / Math.sqrt(c)]; // of a root of the covariance
+  const second = -b / whole / first;
   return {
     exact_intercept: turn.map((t) => 2 * first * Math.cos(t)),
     exact_slope: turn.map((t) => 2 * (second * Math.cos(t) + third * Math.sin(t))),
@@ -157,9 +135,8 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
   const weights = kept[Math.round(time / lr)];
   const kernel = inputs.map((x) => inputs.map((other) => reach(start, x, other)));
   const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
-  const root = cholesky(kernel);
   const away = inputs.map((x, i) => output(start, x) - targets[i]);
-  const way = backward(root, forward(root, shrunk.map((row, i) => dot(row, away) - away[i])));
+  const way = applied(inverse(kernel), applied(shrunk, away).map((left, i) => left - away[i]));
   const outputs = all.map((x) => output(weights, x));
   const still = all.map((x, i) => output(start, x) + dot(across[i], way));
   const row = all.map((x) => reach(weights, x, inputs[at]));
@@ -175,16 +152,17 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
 
 // Whom a budget pays for: which prices are too high, and which rows are covered.
 const budget = ({ better, rows, ends, ...prices }, limits) => {
-  const high = Object.entries(prices).map(([price, paid]) => [price, paid.map((value) => value > limits[price])]);
-  const out = rows.map((_, k) => high.some(([, one]) => one[k]));
+  const high = (price, k) => prices[price][k] > limits[price];
+  const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
   const found = {
     fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
     across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
   };
   rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
-  for (const [price, one] of high) {
-    Object.assign(found, { [`${price}_beyond`]: [limits[price], ends[price][1]], [price]: prices[price] });
-    found[`${price}_high`] = rows.map((row, k) => (one[k] ? row : NaN));
+  for (const price of Object.keys(limits)) {
+    found[price] = prices[price];
+    found[`${price}_beyond`] = [limits[price], ends[price][1]];
+    found[`${price}_high`] = rows.map((row, k) => (high(price, k) ? row : NaN));
   }
   return found;
 };
