@@ -45,6 +45,30 @@ def weights_of(f, width):
     return {k: [total(k, d) / total("single", d) for d in f.depths] for k in f.counts[width]}
 
 
+def errors(f, members):
+    own = np.array(f.predictions[:members])
+    left = (own.mean() - f.truth) ** 2
+    return [np.mean((own - f.truth) ** 2), left, np.var(own)], [own, [own.mean()] * 2, [0, left]]
+
+
+def saves(f, members):
+    """Return what stored arrays say of members, of square layers."""
+
+    def part(width):
+        shared = width**2 + members * 3 * width
+        return 100 * shared / (members * (width**2 + width))
+
+    least = next(width for width in range(1, 99) if part(width) < 100)
+    return [least, 50, part(50) / 100], [[part(width) for width in f.data["widths"]]]
+
+
+def budget(f, **limits):
+    """Of rows whose prices are all paid."""
+    paid = np.all([np.array(f.data[price]) <= limit for price, limit in limits.items()], axis=0)
+    middles = [one.middle for one in f.beside.values()]
+    return [sum(paid), len(paid)], [[middle] for middle in middles if abs(middle) < 2]
+
+
 def curve(f, points, noise, model):
     found = f.exact(points, noise, model)
     mean, sure, known = found.mean, found.unknown, np.sqrt(found.unknown**2 + noise**2)
@@ -234,6 +258,9 @@ SHOWN = {
         [width, *(weights_of(f, width)[k][-1] for k in (DEEP, BATCH))],
         [*weights_of(f, width).values()],
     ),
+    "fig-de-gain": errors,
+    "fig-be-saves": saves,
+    "fig-choose-budget": budget,
     "fig-un-exact": curve,
     "fig-un-draws": lambda f, members, sample: (
         [members, f.drawn[members, sample][:, INSIDE].std(ddof=1), f.exact.unknown[INSIDE]],

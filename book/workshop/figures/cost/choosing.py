@@ -116,9 +116,9 @@ class Budget(Computed):
             longest = max(inches(name, TITLE, "bold") for name in self.names.values())
             left = EDGE + (0.1 if narrow else longest + 0.2)
             width = look().width - left - len(PRICES) * (apart + price) - 2 * EDGE
-            figure = Figure(figsize=(look().width, top + count * step + 0.32))
             # Names stand above rows, which a cover hides as well.
             under = top + above / 2
+            figure = Figure(figsize=(look().width, under + count * step + 0.32))
             gains = place(figure, left, under, width, count * step)
             set_row_axis(gains, GAINS, width, 0.2)
             gains.axvspan(-EQUAL, EQUAL, color=MUTED, alpha=BAND, lw=0, zorder=0)
@@ -163,7 +163,10 @@ class Budget(Computed):
                     low = {"marker": "<", "mec": PAGE, "clip_on": False} if x < ends[0] else {}
                     at = max(x, ends[0]) if x else np.nan
                     paid.plot(
-                        [at], [y], label=who, **{"marker": "o", "ms": 5.5, "color": SHARED} | low
+                        [at],
+                        [y],
+                        label=f"{who}, {name}",
+                        **{"marker": "o", "ms": 5.5, "color": SHARED} | low,
                     )
                 x = corner[0] + price / 2
                 write(figure, x, top - LINE / 2 - 0.05, name, ha="center", va="center")

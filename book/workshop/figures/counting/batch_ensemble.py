@@ -36,8 +36,7 @@ class Saves(Computed):
 
     formula = "saves"
     words = (
-        "A square layer of {members} members is smaller as a BatchEnsemble from width {least} on; "
-        "at width 50 it stores {at:.1f}%.",
+        "It is smaller from width {least} on; at width 50 it stores {at:.1f}% of a deep ensemble.",
     )
     start: ClassVar = {"members": 4}
     choices: ClassVar = {"members": [*range(2, 33)]}
