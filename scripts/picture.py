@@ -13,7 +13,7 @@ from ensedu.xray import xray
 from scripts.browsing import find_browser
 
 STATE = "#zoom=numbers&method=batch_ensemble&layer=2"
-CLIP = {"x": 30, "y": 232, "width": 766, "height": 360}
+CLIP = {"x": 30, "y": 344, "width": 766, "height": 360}
 
 
 def main(target):

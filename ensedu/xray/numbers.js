@@ -116,7 +116,7 @@ const TASKS = [
 const perPage = (state, { matrix, apart, modulated, spread }) => {
   const room = document.documentElement.clientWidth - 40;
   if (room < NARROW) return 2;
-  const cell = room < 960 ? 34 : 44;
+  const cell = room <= 960 ? 34 : 44;
   const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + 40;
   const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
   const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;

@@ -263,8 +263,8 @@ const makeStage = (on) => {
     const place = `${Math.round(right.x)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
-    zones[0].style.maxWidth = `${right.x - left.x - 6}px`;
-    zones[1].style.maxWidth = `${frame.width - right.x}px`;
+    zones[0].style.width = `${right.x - left.x - 6}px`;
+    zones[1].style.width = `${frame.width - right.x}px`;
     zones[1].style.transform = `translateX(${right.x}px)`;
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
@@ -294,7 +294,7 @@ const makeStage = (on) => {
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    setText(more, members && seen < state.M ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
+    setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 

@@ -198,7 +198,7 @@ def test_the_way_is_saved_as_a_picture_that_moves(opened):
             assert bar / length == pytest.approx(total / picture.counts[STOPS[0]].total, rel=0.01)
             assert f"{total:,} parameters" in said
         *_, said, many = page.evaluate(SEEN_THEN, 2.4)
-        assert many > 8 and not said  # four matrices on their way
+        assert many >= 4 and not said  # four matrices on their way
 
 
 def test_what_is_changed_moves_what_is_made_of_it(opened):

@@ -25,7 +25,7 @@ ZOOMS = {
     "model": (312, 516), "share": (683, 922), "map": (628, 799), "layer": (732, 959),
     "numbers": (845, 1357),
 }  # fmt: skip
-CURVED = (817, 1094)  # where it shares, with curves above the members
+CURVED = (763, 1106)  # where it shares, with curves above the members
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
