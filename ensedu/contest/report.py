@@ -64,7 +64,7 @@ class _Axis:
     def __init__(self, low: float, high: float) -> None:
         self.low, self.high = low, high
 
-    def mark(self, kind: str, start: float, end: float | None = None, text: str = "") -> str:
+    def mark(self, kind: str, start: float | int, end: float | None = None, text: str = "") -> str:
         """Return a mark at a value, or from one to another, as much of it as there is room for."""
         left, right = (
             100 * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
