@@ -265,8 +265,7 @@ def test_where_sharing_does_not_pay(opened):
         assert page.get_by_role("spinbutton", name="Width").input_value() == "1"
         assert "cost more than the matrices" in words(page, ".verdict")
         page.get_by_role("link", name="Sharing pays from width").click()
-        page.evaluate(FRAME)
-        assert "A BatchEnsemble stores" in words(page, ".verdict")
+        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
