@@ -18,4 +18,11 @@
     await window.MathJax?.startup?.promise;
     start();
   });
+  // The side bar shows where a reader is, wherever it stood on the page before.
+  window.addEventListener("load", () => {
+    const bar = document.querySelector(".bd-sidebar-primary");
+    const here = [...(bar?.querySelectorAll(".bd-docs-nav .active > a") ?? [])].at(-1)?.getBoundingClientRect();
+    const { top, bottom, height } = bar?.getBoundingClientRect() ?? {};
+    if (here && (here.top < top || here.bottom > bottom)) bar.scrollTop += here.top - top - height / 3;
+  });
 })();

@@ -17,6 +17,8 @@ SHORTEST_NAME, LONGEST_NAME = 72, 120  # pixels of what stands before its button
 MOST_TICKS = 40  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
+#: And what stands behind a number: prices are multiples of one network's.
+UNITS = {"memory": " ×", "training": " ×"}
 
 
 def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
@@ -43,7 +45,9 @@ def as_read(option: Any) -> str:
 
 def setting(values: Mapping[str, Any]) -> str:
     """Say which value each slider has."""
-    return ", ".join(f"{words(name)} {as_read(value)}" for name, value in values.items())
+    return ", ".join(
+        f"{words(name)} {as_read(value)}{UNITS.get(name, '')}" for name, value in values.items()
+    )
 
 
 def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], key: str) -> str:
@@ -61,17 +65,19 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
 
 
 def _slider(name: str, options: list[str], position: int, key: str) -> str:
-    value, marks = escape(as_read(options[position])), f"{key}-{escape(name)}"
+    unit, marks = UNITS.get(name, ""), f"{key}-{escape(name)}"
+    value, low, high = (escape(as_read(options[at]) + unit) for at in (position, 0, -1))
+    data = f'data-name="{escape(name)}"' + f' data-unit="{unit}"' * bool(unit)
     marked = range(len(options) if len(options) <= MOST_TICKS else 0)
     ticks = "".join(f'<option value="{i}"></option>' for i in marked)
     return (
-        f'<label class="ensedu-control" data-name="{escape(name)}">'
+        f'<label class="ensedu-control" {data}>'
         f"<span>{escape(words(name))}</span>"
         f'<span class="ensedu-slid"><input type="range" min="0" max="{len(options) - 1}" '
         f'step="1" value="{position}" '
         f'aria-valuetext="{value}" list="{marks}" autocomplete="off">'
-        f'<span class="ensedu-ends" aria-hidden="true"><span>{escape(as_read(options[0]))}</span>'
-        f"<span>{escape(as_read(options[-1]))}</span></span></span>"
+        f'<span class="ensedu-ends" aria-hidden="true"><span>{low}</span>'
+        f"<span>{high}</span></span></span>"
         f'<output aria-hidden="true">{value}</output>'
         f'<datalist id="{marks}">{ticks}</datalist></label>'
     )

@@ -11,7 +11,6 @@ const MARGIN = matchMedia("(min-width: 1200px)"); // from here on one is empty b
 const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
 const PAPER = LOOKS[0];
 const CROSSING = 250; // ms from a frame to the next
-const TALLEST = 1.9; // heights of a copy, in its widths: of what is taller the sentence is enough
 const STILL = 24; // pixels that a page may scroll below a finger that taps
 
 const shownLook = () => {
@@ -115,7 +114,7 @@ const dock = (() => {
   box.className = "ensedu-dock";
   box.ariaLabel = "The figure, small";
   box.hidden = true;
-  box.innerHTML = `<details open><summary></summary><img alt=""></details><p><a></a></p>
+  box.innerHTML = `<details open><summary></summary><img class="dark-light" alt=""></details><p><a></a></p>
     <button type="button" aria-label="Close the small figure">✕</button>`;
   const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
   let shown = null;
@@ -185,6 +184,7 @@ const dock = (() => {
   };
   close.addEventListener("click", shut);
   return {
+    refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
       box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
@@ -349,8 +349,7 @@ const setUp = (root, number) => {
   // What a small copy shows of it: the margin is narrow, a strip is wide.
   const copy = async (side) => {
     const index = Number(root.dataset.shown);
-    const [wide, high] = sizes[index].slice(2 * (side === "narrow"));
-    const image = high < TALLEST * wide ? await source(index, shownLook().replace(/^\w+/, side)).catch(() => "") : "";
+    const image = await source(index, shownLook().replace(/^\w+/, side)).catch(() => "");
     return { words: alts[index], image };
   };
   mark(name, state());
@@ -381,7 +380,10 @@ export const begin = () => onPage("body", () => {
     for (const [name, { frame }] of explorers)
       if (data?.from === "xray" && data.hash !== undefined && frame?.contentWindow === source) mark(name, new URLSearchParams(data.hash.slice(1)));
   });
-  const relook = () => explorers.forEach((one) => one.relook?.());
+  const relook = () => {
+    explorers.forEach((one) => one.relook?.());
+    dock.refresh();
+  };
   for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
   new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   dock.start();

@@ -20,9 +20,9 @@ from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figu
 from workshop.plot.text_layout import SMALL
 
 BUDGET = (
-    "What you can pay decides what you can choose from. Who is pale has a price that is too high, "
-    "the black dot. Left: the typical difference in NLL from one network, in the contest's units, "
-    "and its interval. Prices are multiples of one network's; memory is its parameters."
+    "What you can pay decides what you can choose from. Who is struck out has a price that is too "
+    "high, the black dot. Left: the typical difference in NLL from one network, in the contest's "
+    "units, and its interval. Prices are multiples of one network's; memory is its parameters."
 )
 CAPTION_ENDS = (
     "Conformal intervals keep their promise on average, but neither under noise on the inputs nor "
@@ -111,47 +111,55 @@ class Budget(Computed):
         """Draw a row a contestant, the best first: its gain and its prices, and who is too dear."""
         narrow, found = look().narrow, self.numbers(**budget)
         row, above, apart, price = (both[narrow] for both in (ROW, NAME, APART, PRICE))
-        count, step, top = len(self.names), row + above, LINE * (1 + narrow) + 0.08
+        count, step, head = len(self.names), row + above, LINE * (1 + narrow) + 0.08
         with plot.house_style():
             longest = max(inches(name, TITLE, "bold") for name in self.names.values())
             left = EDGE + (0.1 if narrow else longest + 0.2)
             width = look().width - left - len(PRICES) * (apart + price) - 2 * EDGE
-            # Names stand above rows, which a cover hides as well.
-            under = top + above / 2
+            # Below its ends an axis has its ticks, as it has below all rows.
+            under = head + LINE + above / 2
             figure = Figure(figsize=(look().width, under + count * step + 0.32))
             gains = place(figure, left, under, width, count * step)
             set_row_axis(gains, GAINS, width, 0.2)
             gains.axvspan(-EQUAL, EQUAL, color=MUTED, alpha=BAND, lw=0, zorder=0)
+            gains.tick_params(labeltop=True)
             gains.set_ylim(-0.5, count - 0.5)
-            at = (0, 36 * step - 3) if narrow else (-10, 0)
-            style: Any = {
-                "ha": "left" if narrow else "right",
-                "fontsize": SMALL if narrow else TITLE,
-            }
-            for y, (name, words) in zip(self.data["rows"], self.names.items(), strict=True):
+            size = SMALL if narrow else TITLE
+            for k, (y, (name, words)) in enumerate(
+                zip(self.data["rows"], self.names.items(), strict=True)
+            ):
                 _draw_gain(gains, y, name, self.beside[name])
-                gains.annotate(
-                    words, (0, y), at, xycoords=gains.get_yaxis_transform(), va="center",
-                    textcoords="offset points", weight="bold", color=PALETTE.get(name, MUTED),
-                    **style,
+                # Names are struck out, and not covered: they can be read.
+                wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
+                x = left if narrow else left - 0.14 - wide
+                at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
+                write(figure, x, at, words, va="center", weight="bold", fontsize=size, color=own)
+                struck = place(figure, x, at - step / 2, wide, step)
+                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=3)
+                struck.axis("off")
+                struck.plot(
+                    found["across"], found[f"row_{k}"], color=own, lw=0.9, label="_struck",
+                    gid=moves("across", f"row_{k}"),
                 )  # fmt: skip
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
-                write(figure, x, top - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
+                write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
-            write(figure, zero, top - LINE / 2 - 0.05, REFERENCE, **REFERRED)
-            cover = place(figure, 0, top, look().width, count * step)
+            write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
+            cover = place(figure, left - 0.12, under, look().width - left + 0.12, count * step)
             cover.axis("off")
             cover.set(xlim=(0, 1), ylim=gains.get_ylim(), zorder=2)
             for k in range(count):
                 cover.plot(
-                    found["across"], found[f"row_{k}"], color=PAGE, alpha=COVER, lw=72 * step,
-                    solid_capstyle="butt", label="_cover", gid=moves("across", f"row_{k}"),
+                    found["across"], found[f"row_{k}"], color=PAGE, alpha=COVER,
+                    lw=72 * (0.9 * row if narrow else step), solid_capstyle="butt",
+                    label="_cover", gid=moves("across", f"row_{k}"),
                 )  # fmt: skip
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
                 paid = place(figure, *corner, price, count * step)
                 paid.set(xscale="log", ylim=gains.get_ylim())
                 set_axis(paid.xaxis, ends, {tick: str(tick) for tick in ticks})
+                paid.tick_params(labeltop=True)
                 paid.minorticks_off()
                 paid.set_yticks([])
                 paid.grid(axis="x")
@@ -169,7 +177,7 @@ class Budget(Computed):
                         **{"marker": "o", "ms": 5.5, "color": SHARED} | low,
                     )
                 x = corner[0] + price / 2
-                write(figure, x, top - LINE / 2 - 0.05, name, ha="center", va="center")
+                write(figure, x, head - LINE / 2 - 0.05, name, ha="center", va="center")
                 high = place(figure, *corner, price, count * step)
                 high.set(xscale="log", xlim=ends, ylim=gains.get_ylim(), zorder=3)
                 high.axis("off")

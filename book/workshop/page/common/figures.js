@@ -8,7 +8,7 @@ export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$
 export const controlOf = (element, values) => {
   const [range, list] = ["input[type=range]", "select"].map((kind) => element.querySelector(kind));
   const radios = [...element.querySelectorAll("input[type=radio]")];
-  const say = () => range && (range.ariaValueText = element.querySelector("output").value = asRead(values[range.value]));
+  const say = () => range && (range.ariaValueText = element.querySelector("output").value = asRead(values[range.value]) + (element.dataset.unit ?? ""));
   return {
     element, values, range, say,
     name: element.dataset.name,
