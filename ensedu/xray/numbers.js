@@ -197,17 +197,25 @@ const makeNumbers = (on) => {
       event.preventDefault();
       edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
     });
+    // The cell that is pressed keeps the pointer, however far a flick goes; what is not a drag is a press to type.
     cell.addEventListener("pointerdown", (event) => {
-      if (!event.button) drag = { key, x: event.clientX, y: event.clientY, from: value(), steps: 0, id: event.pointerId, cell };
+      if (event.button) return;
+      drag = { x: event.clientX, y: event.clientY, from: value(), steps: 0 };
+      cell.setPointerCapture(event.pointerId);
+    });
+    cell.addEventListener("mousedown", (event) => {
+      if (event.button || document.activeElement === cell) return;
+      event.preventDefault(); // no text is selected on the way
+      cell.focus();
+      cell.select();
     });
     cell.addEventListener("pointermove", (event) => {
-      if (!drag || event.pointerId !== drag.id) return;
+      if (!drag || !cell.hasPointerCapture(event.pointerId)) return;
       const steps = Math.trunc((event.clientX - drag.x + drag.y - event.clientY) / DRAG);
       if (steps === drag.steps) return;
-      cell.setPointerCapture(event.pointerId);
       drag.steps = steps;
       edit(key, drag.from + steps * STEP);
-      cell.setSelectionRange?.(0, 0);
+      cell.setSelectionRange(0, 0);
     });
     for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
     return cell;

@@ -243,6 +243,30 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert (made(1), made(2)) == before
 
 
+def test_a_flick_changes_the_pressed_number_alone(opened):
+    """However far the pointer is when it is first heard of."""
+    with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2") as page:
+        for place, (across, up) in {"W[3, 4]": (0, 60), "W[5, 5]": (60, 0)}.items():
+            page.evaluate(FRAME)
+            cells = page.locator(".numbers input.number").all()
+            before = {one.get_attribute("aria-label"): one.input_value() for one in cells}
+            box = page.get_by_label(place, exact=True).bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + across, y - up)
+            page.mouse.up()
+            page.evaluate(FRAME)
+            changed = {
+                label: (before[label], one.input_value())
+                for one in cells
+                if one.input_value() != before[label := one.get_attribute("aria-label")]
+            }
+            assert list(changed) == [place]
+            was, now = (float(each.replace("−", "-")) for each in changed[place])
+            assert now == was + 3
+
+
 def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
