@@ -1,5 +1,6 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const WAY = 520; // milliseconds of a motion
+const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
@@ -35,7 +36,7 @@ const makeStage = (on) => {
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described] = ["", "", false]; // where the zones stand, what is chosen, whether the key is there
+  let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
   const composed = new Map();
   const contents = new WeakMap();
 
@@ -137,7 +138,7 @@ const makeStage = (on) => {
       if (!isWhole(state)) numberEdges(context, layout, layers[state.layer]);
     }
     placeWords(state, layers, layout);
-    if (!described || (!share && !motion)) describe(state, layers, layout, high);
+    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
     return Boolean(motion) || (now < shaken && !still.matches);
   };
 
@@ -247,16 +248,13 @@ const makeStage = (on) => {
     }, 0),
   })).own);
   const placeWords = (state, layers, layout) => {
-    const way = wayOf(state);
     const method = chosen(state);
     const scope = on.scope(layers);
-    const [mine, once] = way.slice(0, 2).map((each) => {
-      const own = ownedOf(scope, each, state.M);
-      return [own, totalOf(countAll(scope, each, state.M)) - own];
-    }).reduce((from, to) => from.map((count, k) => lerp(count, to[k], way[2])));
+    const mine = ownedOf(scope, method, state.M);
+    const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
     setText(zones[0].firstChild, "Stored once, for all");
-    setText(zones[0].lastChild, once >= 0.5 ? `${digits(once)} × 1` : "nothing");
+    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     const { left, right } = layout.zones;
@@ -270,8 +268,7 @@ const makeStage = (on) => {
   };
   // What all is, once it rests: the key, and the picture in words.
   const describe = (state, layers, layout, high) => {
-    described = true;
-    const method = chosen(state);
+    const method = (described = chosen(state));
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
     const { members, body } = METHODS[method];
@@ -371,7 +368,10 @@ const makeStage = (on) => {
     const { left, top } = canvas.getBoundingClientRect();
     if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });
-  range.addEventListener("input", () => on.drag(Number(range.value)));
+  range.addEventListener("input", () => {
+    const [at, stop] = [Number(range.value), Math.round(Number(range.value))];
+    on.drag(Math.abs(at - stop) < MAGNET ? stop : at);
+  });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   onArrows(range, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
   new ResizeObserver(() => on.resized()).observe(field);
