@@ -277,21 +277,40 @@ const fitting = (content, M, frame) => {
   return flat > (CURVES ? 0.5 : 0.85) * any ? flat : any;
 };
 
-// Between two stops everything is on its way; what is in one alone appears where it will stand.
+// Between two stops, one after the other: what goes fades; each member's matrix slides onto the one before, to where
+// all share it; they turn gray; and only then what is new grows out.
+const [SLID, TURNED] = [0.5, 0.65];
+const lerp = (a, b, share) => a + (b - a) * share;
+const during = (share, from, to) => {
+  const part = clamp((share - from) / (to - from), 0, 1);
+  return part * part * (3 - 2 * part);
+};
+const movedAt = (share) => during(share, 0, TURNED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
-  const found = [];
+  const [found, sliding] = [[], []];
+  let begin = 0; // of what is new: at once where nothing has to move
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * Math.max(0, 1 - 2.5 * share) });
-    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, share));
+    if (!b) found.push({ ...a, alpha: a.alpha * (1 - during(share, 0, SLID)) });
+    else if (a.look !== b.look) sliding.push([a, b, Math.max(a.member, b.member)]);
+    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, movedAt(share), movedAt(share)));
+    if (b && (a.look !== b.look || Math.hypot(a.x - b.x, a.y - b.y) > 1)) begin = TURNED;
   }
-  for (const [id, b] of to.boxes) if (!from.boxes.has(id)) found.push({ ...b, tone: 1, alpha: b.alpha * Math.min(1, 2.5 * share) });
+  const last = sliding.reduce((most, [, , member]) => Math.max(most, member), 1);
+  for (const [a, b, member] of sliding.sort((one, other) => one[2] - other[2])) {
+    const start = (0.6 * SLID * member) / last;
+    found.push({ ...mixedBox(a, b, during(share, start, start + 0.4 * SLID), during(share, SLID, TURNED)), member });
+  }
+  const grown = during(share, begin, 1);
+  for (const [id, b] of to.boxes) {
+    if (from.boxes.has(id)) continue;
+    found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (/^s/i.test(id) ? grown : 1), h: b.h * (/^r/i.test(id) ? grown : 1) });
+  }
   return found;
 };
-const lerp = (a, b, share) => a + (b - a) * share;
-const mixedBox = (a, b, share) => ({
-  ...(share < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, share), gray: lerp(a.gray, b.gray, share),
-  x: lerp(a.x, b.x, share), y: lerp(a.y, b.y, share), w: lerp(a.w, b.w, share), h: lerp(a.h, b.h, share),
-  moving: a.look !== b.look, hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && share < 0.5) ? 0 : 1,
+const mixedBox = (a, b, moved, turned) => ({
+  ...(turned < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, turned), gray: lerp(a.gray, b.gray, turned),
+  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, moved), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
+  hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && turned < 0.5) ? 0 : 1,
 });

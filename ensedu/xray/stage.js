@@ -76,7 +76,7 @@ const makeStage = (on) => {
     const [a, b] = [from, to].map((method) => layoutOf(state, layers, method, unit));
     const boxes = between(a, b, share);
     if (!share) return { boxes, layout: a };
-    const mixed = (one, other) => ({ x: lerp(one.x, other.x, share), y: lerp(one.y, other.y, share) });
+    const mixed = (one, other) => ({ x: lerp(one.x, other.x, movedAt(share)), y: lerp(one.y, other.y, movedAt(share)) });
     return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
@@ -152,12 +152,14 @@ const makeStage = (on) => {
     if (state.M > CROWD) return;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
+    context.globalAlpha = clamp(8 * Math.abs(wayOf(state)[2] - 0.5) - 3, 0, 1); // they fade on the way
     for (let i = 0; i < layout.ghosts; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
       const last = layout.ghosts < state.M && i === layout.ghosts - 1 ? ` of ${state.M}` : "";
       context.fillText(layout.slot.w > 84 ? `${members ? "member" : "sample"} ${i + 1}${last}` : String(i + 1), at.x + layout.portrait.left, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
     }
+    context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
     for (let i = 0; i < state.M; i += 1) {
@@ -385,7 +387,7 @@ const makeStage = (on) => {
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     shake(now) {
-      if (!still.matches) shaken = now + 2600;
+      if (!still.matches) shaken = now + 1500;
     },
     boxes: () => drawn,
     extentOf,
