@@ -43,7 +43,8 @@ const tilesOf = (layers, only) => {
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
   for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, LONG * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
-  return { tiles: bundled(tiles), biases, side, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
+  const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
+  return { tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
 };
 
 // Of thousands of matrices some neighbors stand together as one tile.
@@ -163,26 +164,30 @@ const portraitOf = (content, unit) => {
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const { members } = METHODS[method];
+  const { members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
+  const narrow = frame.width < NARROW;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
   const vectors = isModulated(method) ? strip(sum(({ plain, m, n }) => (plain ? 0 : m + n))) : 0;
   const offsets = strip(sum(({ bias }) => bias));
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
-  // A crowd stands close.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [1.5 * GAP, frame.above];
+  // A crowd stands close, and all do on a phone.
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow ? 0.5 : 1.5) * GAP, frame.above];
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * slot.w > 0.45 * frame.width;
   const once = (slot.h - above) * (stacked ? 2 : 1) + above + content.under;
-  // Both zones have room for their words, and the members begin where the words of theirs do.
+  // Both zones have room for their words, and the members begin where the words of theirs do; on a phone at the
+  // edge, where nothing is stored once.
+  const wide = narrow && isApart(method) && !body && !content.kept;
   const left = { x: 0, y: frame.head };
-  const right = { x: Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + 2.5 * GAP, frame.words), y: frame.head };
+  const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? 0 : 2.5 * GAP), frame.words), y: frame.head };
   const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
-  const across = Math.ceil(M / Math.ceil(M / most)); // rows of one length
-  // Of what nobody stores, one row is enough.
+  // Rows of one length; of what nobody stores, one row is enough.
+  const across = members ? Math.ceil(M / Math.ceil(M / most)) : most;
+  const step = wide ? Math.max(slot.w, frame.width / across) : slot.w;
   const rows = members ? Math.ceil(M / across) : 1;
   const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
   return {
@@ -191,7 +196,7 @@ const roomsOf = (content, method, M, unit, frame) => {
     high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - gap + content.under : 0),
     home: { x: left.x, y: left.y + above },
     // On whole pixels, so that equal members look equal.
-    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * slot.w), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
+    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
 };
 

@@ -157,7 +157,9 @@ const makeStage = (on) => {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
       const last = layout.ghosts < state.M && i === layout.ghosts - 1 ? ` of ${state.M}` : "";
-      context.fillText(layout.slot.w > 84 ? `${members ? "member" : "sample"} ${i + 1}${last}` : String(i + 1), at.x + layout.portrait.left, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
+      const x = at.x + layout.portrait.left;
+      const fits = (words) => context.measureText(words).width < Math.min(layout.slot.w - 6, frame.width - x);
+      context.fillText([`${members ? "member" : "sample"} ${i + 1}${last}`, `${i + 1}${last}`].find(fits) ?? i + 1, x, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
     }
     context.globalAlpha = 1;
   };
@@ -255,7 +257,7 @@ const makeStage = (on) => {
     const mine = ownedOf(scope, method, state.M);
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
-    setText(zones[0].firstChild, "Stored once, for all");
+    setText(zones[0].firstChild, frame.width < NARROW ? "Stored once" : "Stored once, for all");
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
@@ -263,7 +265,7 @@ const makeStage = (on) => {
     const place = `${Math.round(right.x)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
-    zones[0].style.width = `${right.x - left.x - 6}px`;
+    zones[0].style.width = `${Math.max(0, right.x - left.x - 6)}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones[1].style.transform = `translateX(${right.x}px)`;
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
@@ -277,6 +279,7 @@ const makeStage = (on) => {
     key.style.setProperty("--own", `var(--${method})`);
     for (const look of looks) {
       const { role } = look.dataset;
+      if (role === "biases") look.firstChild.style.setProperty("--own", members ? "" : "var(--shared)"); // stored once
       look.hidden = role === "computed" ? !layout.ghosts || body || isApart(method) : !count[role];
     }
     const unit = on.unit();
