@@ -44,7 +44,7 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? 0.36 * width : 0.2 * width };
+    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? Math.max(114, 0.36 * width) : 0.2 * width };
     composed.clear();
     return frame;
   };
@@ -94,7 +94,7 @@ const makeStage = (on) => {
     const near = !isWhole(state);
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, tile, member, texture: as } = box;
-    const key = `${layer}.${matrix} ${as} ${member} ${near} ${state.seed}.${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
     return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 

@@ -28,8 +28,7 @@ const FIELDS = {
   member: counted(MOST.members - 1),
   row: counted(1e9),
   column: counted(1e9),
-  seed: whole(0, 999, 0), // of what is stored
-  draw: whole(0, 999, 0), // of what a distribution gives
+  draw: whole(0, 999, 0), // which sample of what is a distribution
   edits: {
     start: "",
     read: (text) => (/^([A-Za-zσ]+:\d+(,\d+)*:-?\d+(\.\d+)?(;|$))*$/.test(text) ? text : undefined),
