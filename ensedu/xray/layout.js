@@ -184,16 +184,16 @@ const roomsOf = (content, method, M, unit, frame) => {
   const wide = narrow && isApart(method) && !body && !content.kept;
   const left = { x: 0, y: frame.head };
   const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? 0 : 2.5 * GAP), frame.words), y: frame.head };
-  const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
-  // Rows of one length; of what nobody stores, one row is enough.
-  const across = members ? Math.ceil(M / Math.ceil(M / most)) : most;
+  const most = Math.max(1, Math.min(M, Math.floor((frame.width + 1 - right.x - content.under + gap) / slot.w)));
+  // Rows of one length; of what nobody stores, one row, as far as there is room.
+  const across = members ? Math.ceil(M / Math.ceil(M / most)) : M;
   const step = wide ? Math.max(slot.w, frame.width / across) : slot.w;
-  const rows = members ? Math.ceil(M / across) : 1;
-  const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
+  const rows = Math.ceil(M / across);
+  const ghosts = members ? M : passesOf(method, M) > 1 ? most : 0;
   return {
     portrait, slot, across, rows, vectors, ghosts, strip, zones: { left, right },
     second: stacked ? [0, slot.h - above] : [portrait.w + GAP, 0],
-    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - gap + content.under : 0),
+    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? Math.min(across, ghosts) * slot.w - gap + content.under : 0),
     home: { x: left.x, y: left.y + above },
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),

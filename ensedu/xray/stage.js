@@ -152,7 +152,8 @@ const makeStage = (on) => {
     if (state.M > CROWD) return;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
-    context.globalAlpha = clamp(8 * Math.abs(wayOf(state)[2] - 0.5) - 3, 0, 1); // they fade on the way
+    const [from, to, along] = wayOf(state);
+    context.globalAlpha = isModulated(from) && METHODS[to].members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
     for (let i = 0; i < layout.ghosts; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
@@ -165,8 +166,8 @@ const makeStage = (on) => {
   };
   const placeCurves = (context, layout, state) => {
     for (let i = 0; i < state.M; i += 1) {
-      const [at, row] = [layout.slotOf(i), curveOf(state, i)];
-      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.left, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 });
+      const [at, row, { left, w }] = [layout.slotOf(i), curveOf(state, i), layout.portrait];
+      if (row && at.y < frame.height && at.x + w <= frame.width + 1.5) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -257,8 +258,9 @@ const makeStage = (on) => {
     const mine = ownedOf(scope, method, state.M);
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
-    setText(zones[0].firstChild, frame.width < NARROW ? "Stored once" : "Stored once, for all");
-    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
+    const narrow = frame.width < NARROW;
+    setText(zones[0].firstChild, !narrow ? "Stored once, for all" : once ? "Stored once" : "");
+    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : narrow ? "" : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     const { left, right } = layout.zones;
@@ -297,7 +299,7 @@ const makeStage = (on) => {
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
     setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
-    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.filter((zone) => zone.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
   const markStop = (state) => {
