@@ -183,7 +183,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   // edge, where nothing is stored once.
   const wide = narrow && isApart(method) && !body && !content.kept;
   const left = { x: 0, y: frame.head };
-  const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? 0 : 2.5 * GAP), frame.words), y: frame.head };
+  const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? content.under : 2.5 * GAP), frame.words), y: frame.head };
   const most = Math.max(1, Math.min(M, Math.floor((frame.width + 1 - right.x - content.under + gap) / slot.w)));
   // Rows of one length; of what nobody stores, one row, as far as there is room.
   const across = members ? Math.ceil(M / Math.ceil(M / most)) : M;
@@ -193,7 +193,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   return {
     portrait, slot, across, rows, vectors, ghosts, strip, zones: { left, right },
     second: stacked ? [0, slot.h - above] : [portrait.w + GAP, 0],
-    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? Math.min(across, ghosts) * slot.w - gap + content.under : 0),
+    high: Math.max(right.y + (ghosts ? rows * slot.h + content.under : 0), left.y + once), wide: right.x + (ghosts ? Math.min(across, ghosts) * slot.w - gap + content.under : 0),
     home: { x: left.x, y: left.y + above },
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
@@ -299,7 +299,7 @@ const between = (from, to, share) => {
     const b = to.boxes.get(id);
     if (!b) found.push({ ...a, alpha: a.alpha * (1 - during(share, 0, SLID)) });
     else if (a.look !== b.look) sliding.push([a, b, Math.max(a.member, b.member)]);
-    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, movedAt(share), movedAt(share)));
+    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, movedAt(share), share));
     if (b && (a.look !== b.look || Math.hypot(a.x - b.x, a.y - b.y) > 1)) begin = TURNED;
   }
   const last = sliding.reduce((most, [, , member]) => Math.max(most, member), 1);

@@ -135,7 +135,7 @@ const makeStage = (on) => {
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
-      if (!isWhole(state)) numberEdges(context, layout, layers[state.layer]);
+      if (!isWhole(state) && !share) numberEdges(context, layout, layers[state.layer]);
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
@@ -220,10 +220,11 @@ const makeStage = (on) => {
       if (room.h > (tile.count || group ? 20 : 90) && context.measureText(words).width < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
     }
   };
-  // m and n at the edges of the first matrix.
+  // m and n at the edges of the matrices, below and beside them.
   const numberEdges = (context, layout, layer) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
     if (!first || first.h < 14) return;
+    const farthest = (test, of) => drawn.filter((box) => "WZ".includes(box.id[0]) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
     const { plain, rows, n, kernel, strips, bands } = first.tile;
     const groups = groupsOf(first.tile);
     context.fillStyle = plainColor("muted");
@@ -231,9 +232,10 @@ const makeStage = (on) => {
     context.textAlign = "center";
     const fold = (k, word) => (k > 1 ? `, in ${k} ${word}s` : "");
     const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? " columns" : ""}${fold(bands, "band")}`;
-    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), first.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
+    const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y }) => y);
+    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
     context.save();
-    const last = drawn.filter((box) => "WZ".includes(box.id[0]) && box.y === first.y).reduce((best, box) => (box.x > best.x ? box : best));
+    const last = farthest((box) => box.y === first.y, ({ x }) => x);
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
     context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
