@@ -184,7 +184,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   const wide = narrow && isApart(method) && !body && !content.kept;
   const left = { x: 0, y: frame.head };
   const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? content.under : 2.5 * GAP), frame.words), y: frame.head };
-  const most = Math.max(1, Math.min(M, Math.floor((frame.width + 1 - right.x - content.under + gap) / slot.w)));
+  const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
   // Rows of one length; of what nobody stores, one row, as far as there is room.
   const across = members ? Math.ceil(M / Math.ceil(M / most)) : M;
   const step = wide ? Math.max(slot.w, frame.width / across) : slot.w;

@@ -165,9 +165,9 @@ const makeStage = (on) => {
     context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
-    for (let i = 0; i < state.M; i += 1) {
+    for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, { left, w }] = [layout.slotOf(i), curveOf(state, i), layout.portrait];
-      if (row && at.y < frame.height && at.x + w <= frame.width + 1.5) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
+      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
