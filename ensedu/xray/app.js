@@ -160,11 +160,9 @@ const inSight = (asked) => {
 };
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
-// Another sample where something is a distribution, else other numbers.
-const anew = () => {
-  const key = spreads(methodOf(layersOf(state)[state.layer], chosen(state))) ? "draw" : "seed";
-  change({ [key]: (state[key] + 1) % 1000 });
-};
+const varies = (state) => !isWhole(state) && spreads(methodOf(layersOf(state)[state.layer], chosen(state)));
+// Another sample of what is a distribution.
+const anew = () => varies(state) && change({ draw: (state.draw + 1) % 1000 });
 const setLight = (next) => {
   light = next;
   ask();
@@ -205,7 +203,7 @@ const makeControls = () => {
     fits,
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const loop = button("Save as a moving picture", "The way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
-  const again = button("Draw anew", "Another sample of what is a distribution, or other numbers (d)", () => anew());
+  const again = button("Draw anew", "Another sample of what is a distribution (d)", () => anew());
   const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
@@ -233,7 +231,7 @@ const makeControls = () => {
     acts.hidden = isWhole(current);
     deeper.hidden = current.view !== "layer";
     const layer = layers[current.layer];
-    again.disabled = COMPACT && !current.more && !spreads(methodOf(layer, chosen(current)));
+    again.hidden = !varies(current);
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
@@ -247,7 +245,7 @@ const makeControls = () => {
       }));
     }
     lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: what ${plural(current.M, "member")} store${current.M === 1 ? "s" : ""}`);
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${current.view === "numbers" ? "a window of its numbers" : `what ${plural(current.M, "member")} store${current.M === 1 ? "s" : ""}`}`);
     setText(letters, lettersOf(chosen(current), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
@@ -286,7 +284,7 @@ const stage = makeStage({
     ask();
   },
 });
-const numbers = makeNumbers({ change });
+const numbers = makeNumbers({ change, room: () => stage.frame().width });
 const guess = makeGuess({ change, ask: () => ask() });
 const map = makeMap({
   change,

@@ -131,8 +131,10 @@ const makeGauge = () => {
       element.style.setProperty("--deep", `${(100 * totalOf(deep)) / most}%`);
       mark.hidden = guessed === null;
       mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(one)) / most}%`;
-      setText(number, digits(total));
-      setText(words, along ? " on the way" : ` parameters = ${(total / (totalOf(one) || 1)).toFixed(2)} ${isWhole(state) ? "networks" : "such layers"}`);
+      // No model has a count between two stops.
+      const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
+      setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
+      setText(words, along ? ` ${unit}` : ` parameters = ${ratios[2]} ${unit}`);
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     if (own !== color) element.style.setProperty("--own", (color = own));

@@ -27,7 +27,8 @@ const makeMap = (on) => {
   const words = make("p", { class: "verdict" });
   const about = make("p", { class: "note" });
   const link = make("a");
-  const box = make("div", { class: "map-box" }, canvas);
+  const spot = make("span", { class: "spot", hidden: "" }); // what is pointed at, where it stands
+  const box = make("div", { class: "map-box" }, canvas, spot);
   const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} is smaller than a ${METHODS[SHARING].label}`], [SHARING, `${METHODS[SHARING].label} is smaller, the more so the stronger the color`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} is smaller than a ${METHODS[DEEP].label}, too`));
@@ -42,7 +43,7 @@ const makeMap = (on) => {
   const membersAt = (y) => clamp(scale.M[1] ** (1 - (y - EDGE.top) / plain().h), ...scale.M);
 
   let ground = { key: "" };
-  let [dots, told] = [[], ""];
+  let dots = [];
   let near = false; // a map that nobody sees is painted when all else rests
   const paint = (key, surfaces) => {
     const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
@@ -111,10 +112,11 @@ const makeMap = (on) => {
     if (sized) dot(state.width ?? DATA.sizes[1], state.M, 8);
     else layers.slice(0, 2000).forEach((layer, at) => layer.matrices.forEach((matrix) => {
       dot(likeSquare(matrix), state.M, 4);
-      dots.push({ x: xOf(clamp(likeSquare(matrix), ...scale.width)), y: yOf(state.M), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}` });
+      const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countLayer(layer, method, state.M)));
+      dots.push({ x: xOf(clamp(likeSquare(matrix), ...scale.width)), y: yOf(state.M), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: ${times(apart / shared)}` });
     }));
-    told = sized ? "Press or drag in the map: the dot is your network."
-      : "Each dot is a layer of yours; point at it to read its name. A layer that is not square stands where a square one with the same trade-off would. A press sets the number of members.";
+    setText(about, sized ? "Press or drag in the map: the dot is your network."
+      : `Each dot is a layer of yours; point at it to read its name, and how many times as much a ${METHODS[DEEP].label} stores of it. A layer that is not square stands where a square one with the same trade-off would. A press sets the number of members.`);
     const [saves, costs] = [METHODS[SHARING].label, METHODS[DEEP].label];
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : least === 0 ? `A ${costs} stores less here, ${digits(one)} against ${digits(sharing)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
@@ -127,7 +129,6 @@ const makeMap = (on) => {
       link.setAttribute("href", target);
       setText(link, `Sharing pays from width ${pays}.`);
     }
-    setText(about, told);
     canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
   };
 
@@ -137,18 +138,26 @@ const makeMap = (on) => {
     on.change(DATA.sizes?.length > 2 ? { M, width: Math.round(widthAt(event.clientX - left)) } : { M });
   };
   let down = false;
+  const point = (event) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    const at = dots.filter(({ x, y }) => Math.hypot(event.clientX - left - x, event.clientY - top - y) < 9);
+    spot.hidden = !at.length;
+    if (spot.hidden) return;
+    const [{ x, y }] = at;
+    Object.assign(spot.style, { bottom: `${box.clientHeight - y + 10}px`, ...(2 * x < size.width ? { left: `${x}px`, right: "" } : { left: "", right: `${size.width - x}px` }) });
+    setText(spot, at.map((one) => one.words).slice(0, 3).join("\n"));
+  };
   canvas.addEventListener("pointerdown", (event) => {
     down = true;
     canvas.setPointerCapture(event.pointerId);
     set(event);
+    point(event);
   });
   canvas.addEventListener("pointermove", (event) => {
-    if (down) return set(event);
-    const { left, top } = canvas.getBoundingClientRect();
-    const at = dots.filter(({ x, y }) => Math.hypot(event.clientX - left - x, event.clientY - top - y) < 9);
-    return setText(about, at.map((one) => one.words).slice(0, 3).join("; ") || told);
+    if (down) set(event);
+    point(event);
   });
-  canvas.addEventListener("pointerleave", () => setText(about, told));
+  canvas.addEventListener("pointerleave", ({ pointerType }) => (spot.hidden ||= pointerType === "mouse")); // a finger leaves it
   for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
   new ResizeObserver(() => {
     size = { width: box.clientWidth || 520, height: 320 };

@@ -43,7 +43,8 @@ const tilesOf = (layers, only) => {
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
   for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, LONG * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
-  return { tiles: bundled(tiles), biases, side, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
+  const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
+  return { tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
 };
 
 // Of thousands of matrices some neighbors stand together as one tile.
@@ -163,35 +164,39 @@ const portraitOf = (content, unit) => {
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const { members } = METHODS[method];
+  const { members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
+  const narrow = frame.width < NARROW;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
   const vectors = isModulated(method) ? strip(sum(({ plain, m, n }) => (plain ? 0 : m + n))) : 0;
   const offsets = strip(sum(({ bias }) => bias));
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
-  // A crowd stands close.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [1.5 * GAP, frame.above];
+  // A crowd stands close, and all do on a phone.
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow ? 0.5 : 1.5) * GAP, frame.above];
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * slot.w > 0.45 * frame.width;
   const once = (slot.h - above) * (stacked ? 2 : 1) + above + content.under;
-  // Both zones have room for their words, and the members begin where the words of theirs do.
+  // Both zones have room for their words, and the members begin where the words of theirs do; on a phone at the
+  // edge, where nothing is stored once.
+  const wide = narrow && isApart(method) && !body && !content.kept;
   const left = { x: 0, y: frame.head };
-  const right = { x: Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + 2.5 * GAP, frame.words), y: frame.head };
+  const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? content.under : 2.5 * GAP), frame.words), y: frame.head };
   const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
-  const across = Math.ceil(M / Math.ceil(M / most)); // rows of one length
-  // Of what nobody stores, one row is enough.
-  const rows = members ? Math.ceil(M / across) : 1;
-  const ghosts = members ? M : passesOf(method, M) > 1 ? Math.min(M, across) : 0;
+  // Rows of one length; of what nobody stores, one row, as far as there is room.
+  const across = members ? Math.ceil(M / Math.ceil(M / most)) : M;
+  const step = wide ? Math.max(slot.w, frame.width / across) : slot.w;
+  const rows = Math.ceil(M / across);
+  const ghosts = members ? M : passesOf(method, M) > 1 ? most : 0;
   return {
     portrait, slot, across, rows, vectors, ghosts, strip, zones: { left, right },
     second: stacked ? [0, slot.h - above] : [portrait.w + GAP, 0],
-    high: Math.max(right.y + (ghosts ? rows : 0) * slot.h, left.y + once), wide: right.x + (ghosts ? across * slot.w - gap + content.under : 0),
+    high: Math.max(right.y + (ghosts ? rows * slot.h + content.under : 0), left.y + once), wide: right.x + (ghosts ? Math.min(across, ghosts) * slot.w - gap + content.under : 0),
     home: { x: left.x, y: left.y + above },
     // On whole pixels, so that equal members look equal.
-    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * slot.w), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
+    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
 };
 
@@ -277,21 +282,40 @@ const fitting = (content, M, frame) => {
   return flat > (CURVES ? 0.5 : 0.85) * any ? flat : any;
 };
 
-// Between two stops everything is on its way; what is in one alone appears where it will stand.
+// Between two stops, one after the other: what goes fades; each member's matrix slides onto the one before, to where
+// all share it; they turn gray; and only then what is new grows out.
+const [SLID, TURNED] = [0.5, 0.65];
+const lerp = (a, b, share) => a + (b - a) * share;
+const during = (share, from, to) => {
+  const part = clamp((share - from) / (to - from), 0, 1);
+  return part * part * (3 - 2 * part);
+};
+const movedAt = (share) => during(share, 0, TURNED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
-  const found = [];
+  const [found, sliding] = [[], []];
+  let begin = 0; // of what is new: at once where nothing has to move
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * Math.max(0, 1 - 2.5 * share) });
-    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, share));
+    if (!b) found.push({ ...a, alpha: a.alpha * (1 - during(share, 0, SLID)) });
+    else if (a.look !== b.look) sliding.push([a, b, Math.max(a.member, b.member)]);
+    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, movedAt(share), share));
+    if (b && (a.look !== b.look || Math.hypot(a.x - b.x, a.y - b.y) > 1)) begin = TURNED;
   }
-  for (const [id, b] of to.boxes) if (!from.boxes.has(id)) found.push({ ...b, tone: 1, alpha: b.alpha * Math.min(1, 2.5 * share) });
+  const last = sliding.reduce((most, [, , member]) => Math.max(most, member), 1);
+  for (const [a, b, member] of sliding.sort((one, other) => one[2] - other[2])) {
+    const start = (0.6 * SLID * member) / last;
+    found.push({ ...mixedBox(a, b, during(share, start, start + 0.4 * SLID), during(share, SLID, TURNED)), member });
+  }
+  const grown = during(share, begin, 1);
+  for (const [id, b] of to.boxes) {
+    if (from.boxes.has(id)) continue;
+    found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (/^s/i.test(id) ? grown : 1), h: b.h * (/^r/i.test(id) ? grown : 1) });
+  }
   return found;
 };
-const lerp = (a, b, share) => a + (b - a) * share;
-const mixedBox = (a, b, share) => ({
-  ...(share < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, share), gray: lerp(a.gray, b.gray, share),
-  x: lerp(a.x, b.x, share), y: lerp(a.y, b.y, share), w: lerp(a.w, b.w, share), h: lerp(a.h, b.h, share),
-  moving: a.look !== b.look, hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && share < 0.5) ? 0 : 1,
+const mixedBox = (a, b, moved, turned) => ({
+  ...(turned < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, turned), gray: lerp(a.gray, b.gray, turned),
+  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, moved), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
+  hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && turned < 0.5) ? 0 : 1,
 });

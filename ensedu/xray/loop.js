@@ -85,7 +85,7 @@ const loopOf = (state, layers, name, write) => {
   // Above the members what they learned.
   const curves = Array.from({ length: CURVES ? state.M : 0 }, (_, i) => {
     const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.left, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 }));
-    const seen = rooms.map(({ y }, k) => Number(y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
+    const seen = rooms.map(({ y }, k) => Number(i < layouts[k].ghosts && y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
     const spots = rooms.map((room, k) => (seen[k] ? room : rooms[Math.max(0, seen.lastIndexOf(1, k))]));
     const lines = stops.map((method, k) => (rowAt(method, i) ?? rowAt(stops[seen.indexOf(1)], i) ?? []).map((value, n) => placeOf(CURVES.x[n], value, spots[k]).map(tenths)).join(" "));
     const dots = (CURVES.points ?? []).map(([a, b]) => `M${placeOf(a, b, { ...spots[0], x: -1, y: -1 }).map(tenths).join(" ")}h2.5v2.5h-2.5z`).join("");

@@ -112,15 +112,14 @@ const TASKS = [
   },
 ];
 
-// So many members stand beside each other, or below each other on a phone.
-const perPage = (state, { matrix, apart, modulated, spread }) => {
-  const room = document.documentElement.clientWidth - 40;
+// So many members stand beside each other in a room so wide, or below each other on a phone.
+const perPage = (state, { matrix, apart, modulated, spread }, room) => {
   if (room < NARROW) return 2;
-  const cell = room <= 960 ? 34 : 44;
-  const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + 40;
-  const block = wide + (modulated ? (spread ? 2 : 1) * cell : 0);
-  const once = apart ? cell : (spread && !modulated ? 2 : 1) * wide + cell;
-  return clamp(Math.floor((room - (room - once < block ? 0 : once)) / block), 1, 4);
+  const [cell, gaps] = document.documentElement.clientWidth <= 1000 ? [32, 32] : [44, 52]; // as the style has it
+  const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + gaps;
+  const block = wide + (modulated ? (spread ? 2 : 1) * (cell + 6) : 0);
+  const once = (apart ? 0 : spread && !modulated ? 2 : 1) * wide + cell;
+  return clamp(Math.floor((room + gaps / 2 - (room - once < block ? 0 : once)) / block), 1, 4);
 };
 const beginOf = ({ member }, each) => Math.floor(member / each) * each;
 
@@ -197,17 +196,25 @@ const makeNumbers = (on) => {
       event.preventDefault();
       edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
     });
+    // The cell that is pressed keeps the pointer, however far a flick goes; what is not a drag is a press to type.
     cell.addEventListener("pointerdown", (event) => {
-      if (!event.button) drag = { key, x: event.clientX, y: event.clientY, from: value(), steps: 0, id: event.pointerId, cell };
+      if (event.button) return;
+      drag = { x: event.clientX, y: event.clientY, from: value(), steps: 0 };
+      cell.setPointerCapture(event.pointerId);
+    });
+    cell.addEventListener("mousedown", (event) => {
+      if (event.button || document.activeElement === cell) return;
+      event.preventDefault(); // no text is selected on the way
+      cell.focus();
+      cell.select();
     });
     cell.addEventListener("pointermove", (event) => {
-      if (!drag || event.pointerId !== drag.id) return;
+      if (!drag || !cell.hasPointerCapture(event.pointerId)) return;
       const steps = Math.trunc((event.clientX - drag.x + drag.y - event.clientY) / DRAG);
       if (steps === drag.steps) return;
-      cell.setPointerCapture(event.pointerId);
       drag.steps = steps;
       edit(key, drag.from + steps * STEP);
-      cell.setSelectionRange?.(0, 0);
+      cell.setSelectionRange(0, 0);
     });
     for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
     return cell;
@@ -236,7 +243,7 @@ const makeNumbers = (on) => {
     const outputs = last - s0 + 1;
     const doubled = spread && !modulated;
     const count = members || doubled ? state.M : 0;
-    const each = perPage(state, arrays);
+    const each = perPage(state, arrays, on.room());
     const begin = beginOf(state, each);
     const end = Math.min(begin + each, count);
     const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
@@ -295,7 +302,7 @@ const makeNumbers = (on) => {
     current = state;
     arrays = arraysOf(state, layer);
     const { matrix, method } = arrays;
-    const each = perPage(state, arrays);
+    const each = perPage(state, arrays, on.room());
     const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, each), each, windowOf(state)].join(" ");
     if (now !== shape) {
       shape = now;

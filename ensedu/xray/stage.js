@@ -1,5 +1,6 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const WAY = 520; // milliseconds of a motion
+const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
@@ -35,7 +36,7 @@ const makeStage = (on) => {
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described] = ["", "", false]; // where the zones stand, what is chosen, whether the key is there
+  let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
   const composed = new Map();
   const contents = new WeakMap();
 
@@ -43,7 +44,7 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? 0.36 * width : 0.2 * width };
+    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? Math.max(114, 0.36 * width) : 0.2 * width };
     composed.clear();
     return frame;
   };
@@ -75,7 +76,7 @@ const makeStage = (on) => {
     const [a, b] = [from, to].map((method) => layoutOf(state, layers, method, unit));
     const boxes = between(a, b, share);
     if (!share) return { boxes, layout: a };
-    const mixed = (one, other) => ({ x: lerp(one.x, other.x, share), y: lerp(one.y, other.y, share) });
+    const mixed = (one, other) => ({ x: lerp(one.x, other.x, movedAt(share)), y: lerp(one.y, other.y, movedAt(share)) });
     return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
@@ -93,7 +94,7 @@ const makeStage = (on) => {
     const near = !isWhole(state);
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, tile, member, texture: as } = box;
-    const key = `${layer}.${matrix} ${as} ${member} ${near} ${state.seed}.${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
     return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 
@@ -134,10 +135,10 @@ const makeStage = (on) => {
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
-      if (!isWhole(state)) numberEdges(context, layout, layers[state.layer]);
+      if (!isWhole(state) && !share) numberEdges(context, layout, layers[state.layer]);
     }
     placeWords(state, layers, layout);
-    if (!described || (!share && !motion)) describe(state, layers, layout, high);
+    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
     return Boolean(motion) || (now < shaken && !still.matches);
   };
 
@@ -151,17 +152,22 @@ const makeStage = (on) => {
     if (state.M > CROWD) return;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
+    const [from, to, along] = wayOf(state);
+    context.globalAlpha = isModulated(from) && METHODS[to].members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
     for (let i = 0; i < layout.ghosts; i += 1) {
       const at = layout.slotOf(i);
       if (at.y > frame.height) break;
       const last = layout.ghosts < state.M && i === layout.ghosts - 1 ? ` of ${state.M}` : "";
-      context.fillText(layout.slot.w > 84 ? `${members ? "member" : "sample"} ${i + 1}${last}` : String(i + 1), at.x + layout.portrait.left, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
+      const x = at.x + layout.portrait.left;
+      const fits = (words) => context.measureText(words).width < Math.min(layout.slot.w - 6, frame.width - x);
+      context.fillText([`${members ? "member" : "sample"} ${i + 1}${last}`, `${i + 1}${last}`].find(fits) ?? i + 1, x, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
     }
+    context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
-    for (let i = 0; i < state.M; i += 1) {
-      const [at, row] = [layout.slotOf(i), curveOf(state, i)];
-      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + layout.portrait.left, y: at.y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 });
+    for (let i = 0; i < layout.ghosts; i += 1) {
+      const [at, row, { left, w }] = [layout.slotOf(i), curveOf(state, i), layout.portrait];
+      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -214,10 +220,11 @@ const makeStage = (on) => {
       if (room.h > (tile.count || group ? 20 : 90) && context.measureText(words).width < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
     }
   };
-  // m and n at the edges of the first matrix.
+  // m and n at the edges of the matrices, below and beside them.
   const numberEdges = (context, layout, layer) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
     if (!first || first.h < 14) return;
+    const farthest = (test, of) => drawn.filter((box) => "WZ".includes(box.id[0]) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
     const { plain, rows, n, kernel, strips, bands } = first.tile;
     const groups = groupsOf(first.tile);
     context.fillStyle = plainColor("muted");
@@ -225,9 +232,10 @@ const makeStage = (on) => {
     context.textAlign = "center";
     const fold = (k, word) => (k > 1 ? `, in ${k} ${word}s` : "");
     const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? " columns" : ""}${fold(bands, "band")}`;
-    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), first.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
+    const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y }) => y);
+    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
     context.save();
-    const last = drawn.filter((box) => "WZ".includes(box.id[0]) && box.y === first.y).reduce((best, box) => (box.x > best.x ? box : best));
+    const last = farthest((box) => box.y === first.y, ({ x }) => x);
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
     context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
@@ -247,37 +255,35 @@ const makeStage = (on) => {
     }, 0),
   })).own);
   const placeWords = (state, layers, layout) => {
-    const way = wayOf(state);
     const method = chosen(state);
     const scope = on.scope(layers);
-    const [mine, once] = way.slice(0, 2).map((each) => {
-      const own = ownedOf(scope, each, state.M);
-      return [own, totalOf(countAll(scope, each, state.M)) - own];
-    }).reduce((from, to) => from.map((count, k) => lerp(count, to[k], way[2])));
+    const mine = ownedOf(scope, method, state.M);
+    const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
-    setText(zones[0].firstChild, "Stored once, for all");
-    setText(zones[0].lastChild, once >= 0.5 ? `${digits(once)} × 1` : "nothing");
+    const narrow = frame.width < NARROW;
+    setText(zones[0].firstChild, !narrow ? "Stored once, for all" : once ? "Stored once" : "");
+    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : narrow ? "" : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
-    zones[0].style.width = `${right.x - left.x - 6}px`;
+    zones[0].style.width = `${Math.max(0, right.x - left.x - 6)}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones[1].style.transform = `translateX(${right.x}px)`;
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
   // What all is, once it rests: the key, and the picture in words.
   const describe = (state, layers, layout, high) => {
-    described = true;
-    const method = chosen(state);
+    const method = (described = chosen(state));
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
     const { members, body } = METHODS[method];
     key.style.setProperty("--own", `var(--${method})`);
     for (const look of looks) {
       const { role } = look.dataset;
+      if (role === "biases") look.firstChild.style.setProperty("--own", members ? "" : "var(--shared)"); // stored once
       look.hidden = role === "computed" ? !layout.ghosts || body || isApart(method) : !count[role];
     }
     const unit = on.unit();
@@ -295,7 +301,7 @@ const makeStage = (on) => {
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
     setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
-    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.filter((zone) => zone.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
   const markStop = (state) => {
@@ -371,7 +377,10 @@ const makeStage = (on) => {
     const { left, top } = canvas.getBoundingClientRect();
     if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });
-  range.addEventListener("input", () => on.drag(Number(range.value)));
+  range.addEventListener("input", () => {
+    const [at, stop] = [Number(range.value), Math.round(Number(range.value))];
+    on.drag(Math.abs(at - stop) < MAGNET ? stop : at);
+  });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   onArrows(range, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
   new ResizeObserver(() => on.resized()).observe(field);
@@ -385,7 +394,7 @@ const makeStage = (on) => {
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     shake(now) {
-      if (!still.matches) shaken = now + 2600;
+      if (!still.matches) shaken = now + 1500;
     },
     boxes: () => drawn,
     extentOf,

@@ -28,8 +28,7 @@ const FIELDS = {
   member: counted(MOST.members - 1),
   row: counted(1e9),
   column: counted(1e9),
-  seed: whole(0, 999, 0), // of what is stored
-  draw: whole(0, 999, 0), // of what a distribution gives
+  draw: whole(0, 999, 0), // which sample of what is a distribution
   edits: {
     start: "",
     read: (text) => (/^([A-Za-zσ]+:\d+(,\d+)*:-?\d+(\.\d+)?(;|$))*$/.test(text) ? text : undefined),
@@ -105,6 +104,6 @@ const wayOf = ({ method, share }) => {
 // Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
 const windowOf = (state) => {
   const room = document.documentElement.clientWidth;
-  return room >= 960 ? 6 : room < 600 || spreads(chosen(state)) ? 4 : 5;
+  return room < 600 || spreads(chosen(state)) ? 4 : room < 960 ? 5 : 6;
 };
 START = decode(DATA.opening ?? "");

@@ -36,14 +36,14 @@ const storedAt = (state, layer, kind, i, a, b = 0) => {
     const corner = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     if (corner?.[a]?.[b] !== undefined) return corner[a][b];
   }
-  const at = mixed(state.seed, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
+  const at = mixed(0, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
   if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
   if (kind === "x") return pick(CHOICES.input, at);
   return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
 };
 
 // How far a sample of a distribution is from its mean, in standard deviations.
-const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(state.seed, state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(0, state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
 
 const editKey = (kind, i, a, b) => `${kind}:${[i + 1, a, ...(b === undefined ? [] : [b])]}`;
 const editsOf = (state) => {

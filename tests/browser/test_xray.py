@@ -159,6 +159,21 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
         assert words(page, ".zone.right span") == "51 × 4"
 
 
+def test_near_a_stop_the_slider_is_at_it_and_between_two_no_count_is_said(opened):
+    picture = xray("1-50-50-1")
+    drag = """([range, at]) => {
+      range.value = at;
+      range.dispatchEvent(new Event("input"));
+    }"""
+    with opened(picture) as page:
+        slider = page.get_by_role("slider", name="Share the weights").element_handle()
+        for at, said, key in ((0.96, "3,812", 3), (1.4, "1.41 → 1.71", 3), (1.6, "1.41 → 1.71", 4)):
+            page.evaluate(drag, [slider, at])
+            assert words(page, ".gauge strong") == said
+            looks = page.locator(".key [data-role]:not([data-role=computed])")
+            assert sum(look.is_visible() for look in looks.all()) == key
+
+
 #: What is seen whole in an SVG at a moment: the largest area, the length of the bar, and words.
 SEEN_THEN = """(moment) => {
   const svg = document.querySelector("svg");
@@ -243,6 +258,30 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert (made(1), made(2)) == before
 
 
+def test_a_flick_changes_the_pressed_number_alone(opened):
+    """However far the pointer is when it is first heard of."""
+    with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2") as page:
+        for place, (across, up) in {"W[3, 4]": (0, 60), "W[5, 5]": (60, 0)}.items():
+            page.evaluate(FRAME)
+            cells = page.locator(".numbers input.number").all()
+            before = {one.get_attribute("aria-label"): one.input_value() for one in cells}
+            box = page.get_by_label(place, exact=True).bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(x, y)
+            page.mouse.down()
+            page.mouse.move(x + across, y - up)
+            page.mouse.up()
+            page.evaluate(FRAME)
+            changed = {
+                label: (before[label], one.input_value())
+                for one in cells
+                if one.input_value() != before[label := one.get_attribute("aria-label")]
+            }
+            assert list(changed) == [place]
+            was, now = (float(each.replace("−", "-")) for each in changed[place])
+            assert now == was + 3
+
+
 def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
@@ -265,7 +304,7 @@ def test_where_sharing_does_not_pay(opened):
         assert page.get_by_role("spinbutton", name="Width").input_value() == "1"
         assert "cost more than the matrices" in words(page, ".verdict")
         page.get_by_role("link", name="Sharing pays from width").click()
-        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()
+        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()  # once it rests
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
