@@ -148,7 +148,7 @@ const dock = (() => {
   const lend = () => {
     const [bar, place] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
     if (!bar) return;
-    place.style.height = `${bar.offsetHeight}px`;
+    place.style = `height: ${bar.offsetHeight}px; margin-bottom: 0.5rem`; // as below the bar
     bar.replaceWith(place);
     words.after(bar);
     lent = [bar, place];
