@@ -302,6 +302,16 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     assert dock.is_hidden()  # another section
 
 
+def test_a_small_copy_shows_a_tall_figure_in_the_theme_that_a_reader_takes(page, server):
+    visit(page, server + CONTEST)
+    page.get_by_role("link", name="give one to everybody").click()
+    copy = page.locator(".ensedu-dock > details > img")
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        page.wait_for_selector(f".ensedu-dock img[src$='-1-narrow-{theme}.svg']")
+        assert copy.bounding_box()["height"] > 400
+
+
 def test_an_image_that_is_pressed_sets_the_slider(page, server):
     visit(page, server + IMAGES)
     explorer = named(page, "fig-cnn-images")

@@ -184,7 +184,7 @@ const dock = (() => {
   };
   close.addEventListener("click", shut);
   return {
-    refresh,
+    relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
       box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
@@ -380,10 +380,7 @@ export const begin = () => onPage("body", () => {
     for (const [name, { frame }] of explorers)
       if (data?.from === "xray" && data.hash !== undefined && frame?.contentWindow === source) mark(name, new URLSearchParams(data.hash.slice(1)));
   });
-  const relook = () => {
-    explorers.forEach((one) => one.relook?.());
-    dock.refresh();
-  };
+  const relook = () => [...explorers.values(), dock].forEach((one) => one.relook?.());
   for (const query of [PHONE, FORCED, DARK]) query.addEventListener("change", relook);
   new MutationObserver(relook).observe(document.documentElement, { attributeFilter: ["data-theme"] });
   dock.start();
