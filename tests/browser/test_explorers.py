@@ -28,6 +28,7 @@ SEEN = """(root) => {
     const place = radios.findIndex((radio) => radio.checked);
     return [place, radios.length, radios[place].nextElementSibling.textContent];
   };
+  if (!controls.length) return false; // a small copy has them yet
   const all = controls.map(seen);
   const index = all.reduce((sum, [place, count]) => sum * count + place, 0);
   const image = [...root.querySelectorAll("img")].find((one) => one.checkVisibility());
