@@ -117,6 +117,7 @@ const dock = (() => {
   box.innerHTML = `<details open><summary></summary><img class="dark-light" alt=""></details><p><a></a></p>
     <button type="button" aria-label="Close the small figure">✕</button>`;
   const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
+  image.remove(); // until it has a picture
   let shown = null;
   let called = null; // by which link
   let closed = null; // by the reader
@@ -138,8 +139,8 @@ const dock = (() => {
     const copy = await shown?.copy(MARGIN.matches ? "narrow" : "wide");
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
-    image.hidden = !copy.image;
     if (copy.image) image.src = copy.image;
+    copy.image ? fold.append(image) : image.remove();
     fold.querySelector(".ensedu-frame")?.remove();
     if (copy.frame) fold.append(copy.frame);
     box.hidden = false;
