@@ -95,6 +95,7 @@ const showRest = () => {
 };
 const draw = (now) => {
   waiting = false;
+  leaveGone();
   if (sliding) {
     const share = clamp((now - sliding.start) / sliding.time, 0, 1);
     state = { ...state, share: share < 1 ? lerp(sliding.from, sliding.to, eased(share)) : sliding.to };

@@ -15,9 +15,16 @@ const onArrows = (range, tell) => range.addEventListener("keydown", (event) => {
   event.preventDefault();
   tell(event.shiftKey ? 10 * step : step);
 });
+let pointedAt = null; // a node, and whom to tell that it no longer is
 const onPointing = (node, tell, value) => {
-  for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => tell(value));
-  for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => tell(null));
+  for (const event of ["pointerenter", "focus"]) node.addEventListener(event, () => tell(value, (pointedAt = { node, tell })));
+  for (const event of ["pointerleave", "blur"]) node.addEventListener(event, () => tell(null, (pointedAt = null)));
+};
+// What is taken away under the pointer is never left.
+const leaveGone = () => {
+  if (!pointedAt || pointedAt.node.matches(":hover, :focus")) return;
+  pointedAt.tell(null);
+  pointedAt = null;
 };
 const ENGLISH = new Intl.NumberFormat("en"); // once: to make one is slow
 const digits = (number) => ENGLISH.format(Math.round(number));
