@@ -6,7 +6,7 @@ const sentenceOf = (method, M) => {
   if (isModulated(method)) return `One W for ${members}, and two thin vectors, r and s, for each.`;
   if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} stores every number of its own.`;
   if (spreads(method)) return `One network, with a mean and a standard deviation for each weight; ${plural(M, "sample")} predict.`;
-  if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, each without other units.`;
+  if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, and each leaves out different units.`;
   return "One network: every number is stored once.";
 };
 
@@ -21,7 +21,7 @@ const lettersOf = (method, layer) => {
     return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
   }
   if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.`;
-  return METHODS[method].stochastic ? `${matrix} Each prediction leaves out other units, which are not stored.` : matrix;
+  return METHODS[method].stochastic ? `${matrix} Each pass leaves out different units, which are not stored.` : matrix;
 };
 
 // In a convolution each of the m n entries is a kernel.
