@@ -21,12 +21,15 @@ def has_members(net: nn.Module) -> bool:
     )
 
 
+def converted_models(net: nn.Module) -> list[Any]:
+    """Return the converted models in a net, and what `torch.compile` wraps around one."""
+    return [part for part in net.modules() if hasattr(part, "own_batches")]
+
+
 def number_of_members(net: Any, otherwise: str) -> int:
     """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
     parts = list(net.modules())  # a converted model knows it as a whole
-    those = [
-        part for part in parts if isinstance(part, MemberLayer) or hasattr(part, "own_batches")
-    ]
+    those = [part for part in parts if isinstance(part, MemberLayer)] + converted_models(net)
     sizes = {part.ensemble_size for part in those} - {None}
     return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
 

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
+
+from ensedu.torch.membership import converted_models
 
 WORDS = {
     ("training", False): "in eval mode", ("training", True): "in training mode",
@@ -40,7 +41,7 @@ def predicting(net: nn.Module) -> Iterator[None]:
 @contextmanager
 def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
     """Let converted models take a batch for each member, or one for all; layers take both."""
-    parts: list[Any] = [part for part in net.modules() if hasattr(part, "own_batches")]
+    parts = converted_models(net)
     with _flag(parts, "own_batches", wanted):
         for part in parts:
             part.own_batches = wanted

@@ -80,10 +80,8 @@ class Parts(dict[str, Part]):
         copies = self._joined({path: part.plain for path, part in self.items()}, ())
         for path, part in self.items():
             own = vars(copies[path])
-            own["_parameters"], own["_buffers"] = (
-                {**part.plain._parameters},
-                {**part.plain._buffers},
-            )
+            own["_parameters"] = {**part.plain._parameters}
+            own["_buffers"] = {**part.plain._buffers}
             if part.does is dropout:
                 own["forward"] = partial(traced.dropout, path, copies[path])
             elif "forward" not in own:
