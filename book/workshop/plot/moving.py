@@ -20,6 +20,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
+from workshop.plot.curves import growth_curves
 from workshop.plot.panels import LEADER
 from workshop.plot.style import DARK, house_style
 from workshop.plot.text_layout import SMALL
@@ -77,6 +78,18 @@ def steps(low: float | int, high: float | int, step: float | int) -> list[float 
 def moves(*names: str) -> str:
     """Return the gid of a line of x and y, or of a band or bars of x, low and high."""
     return PREFIX + " ".join(names)
+
+
+def moving_curves(
+    numbers: Mapping[str, Any], along: str, curves: Mapping[str, str], **options: Any
+) -> Figure:
+    """Draw `growth_curves` of methods that all move: which of the `numbers`, along which."""
+    figure = growth_curves(
+        numbers[along], {method: numbers[name] for method, name in curves.items()}, **options
+    )
+    for line, name in zip(figure.axes[0].lines, curves.values(), strict=True):
+        line.set_gid(moves(along, name))
+    return figure
 
 
 def bare(figure: Figure) -> Figure:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from workshop import plot
-from workshop.plot.moving import Computed, moves, steps
+from workshop.plot.moving import Computed, moving_curves, steps
 from workshop.plot.style import MUTED, Figure
 
 # Captions.
@@ -152,15 +152,12 @@ class Projected(Computed):
 
     def draw(self, **network: Any) -> Figure:
         """Draw both methods over the number of devices."""
-        found = self.numbers(**network)
-        figure = plot.growth_curves(
-            self.devices,
-            {"deep_ensemble": found["alone"], "batch_ensemble": found["left"]},
+        return moving_curves(
+            self.numbers(**network),
+            "devices",
+            {"deep_ensemble": "alone", "batch_ensemble": "left"},
             xlabel="devices, four members each",
             ylabel="speed of each device, % of one alone",
             log_x=True,
             ylim=(0, 105),
         )
-        for line, name in zip(figure.axes[0].lines, ("alone", "left"), strict=True):
-            line.set_gid(moves("devices", name))
-        return figure

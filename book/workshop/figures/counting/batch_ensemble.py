@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ensedu import counting
-from workshop import plot
-from workshop.plot.moving import Computed, moves
+from workshop.plot.moving import Computed, moving_curves
 from workshop.plot.style import Figure
 
 CAPTION = (
@@ -59,15 +58,12 @@ class Saves(Computed):
 
     def draw(self, members: int) -> Figure:
         """Draw both methods over the width."""
-        found = self.numbers(members)
-        figure = plot.growth_curves(
-            found["widths"],
-            dict(zip(METHODS, (found["alone"], found["part"]), strict=True)),
+        return moving_curves(
+            self.numbers(members),
+            "widths",
+            dict(zip(METHODS, ("alone", "part"), strict=True)),
             xlabel="width of the layer",
             ylabel="parameters, % of the deep ensemble's",
             log_x=True,
             ylim=(0, 140),
         )
-        for line, name in zip(figure.axes[0].lines, ("alone", "part"), strict=True):
-            line.set_gid(moves("widths", name))
-        return figure
