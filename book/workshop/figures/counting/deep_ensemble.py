@@ -71,7 +71,8 @@ class Gain(Computed):
         with house_style():
             figure, (left, right) = panels(2, height=2.0, left=0.3, top=key_room(), above=0.3)
             left.axvline(self.truth, **TRUTH)
-            left.plot(found["across"], found["along"], gid=moves("across", "along"), **APART)
+            off = MEMBER | {"lw": 1.5, "gid": moves("across", "along")}
+            left.plot(found["across"], found["along"], **off)
             left.plot(found["average"], found["all"], gid=moves("average", "all"), **AVERAGE)
             dots = {"color": MEMBER["color"], "ms": 9, "gid": moves("at", "rows")}
             left.plot(found["at"], found["rows"], "o", **dots)
