@@ -24,8 +24,8 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
+from ensedu.common.book import BOOK
 from scripts.notebooks import find
-from workshop.page.explore import BOOK
 from workshop.running import sources
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,6 +6,6 @@ import os
 BOOK = "ENSEDU_BOOK"
 
 
-def is_built() -> bool:
-    """Whether this process makes a page of the book."""
-    return bool(os.environ.get(BOOK))
+def folder() -> str | None:
+    """Return the folder where this process makes a page of the book; None if it makes none."""
+    return os.environ.get(BOOK) or None

@@ -5,17 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from ensedu import colors
 from ensedu.common.one_file import one_file
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.words import digits, named, sentences, verdicts
+from ensedu.contest.words import Data, digits, named, sentences, verdicts
 from ensedu.methods import METHODS
 
 __all__ = ["page"]
-
-Data = Mapping[str, Any]
 
 
 def page(data: Data) -> str:

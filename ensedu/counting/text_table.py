@@ -75,7 +75,7 @@ class TextTable:
         return "\n".join(line.rstrip() for line in self._text_lines())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = {"text/html": self.html()} if book.is_built() else {}
+        page = {"text/html": self.html()} if book.folder() else {}
         return {"text/plain": repr(self)} | page
 
     def html(self) -> str:

@@ -87,7 +87,7 @@ def test_html_only_while_the_book_is_built(shown, table, monkeypatch):
     monkeypatch.setenv(BOOK, "anywhere")
     assert shown._repr_mimebundle_() == plain | {"text/html": table.html()}
     assert not hasattr(shown, "_repr_html_")
-    assert BOOK == explore.BOOK
+    assert BOOK == explore.book.BOOK
 
 
 def test_a_table_by_its_roles_without_a_color_of_its_own():

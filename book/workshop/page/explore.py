@@ -1,7 +1,6 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import matplotlib.figure
 import numpy as np
 
-from ensedu.common import checks
+from ensedu.common import book, checks
 from workshop.page import computed, figure_numbers, slider_checks, sources
 from workshop.page.controls import as_read, controls, kind, setting, words
 from workshop.page.frames import (
-    BOOK,
     FRAMES,
     Frames,
     check_letters,
@@ -202,8 +200,7 @@ class Explorer:
         self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
-        folder = os.environ.get(BOOK)
-        if folder:
+        if folder := book.folder():
             self._page(folder)
         else:
             self._frame(values)
@@ -395,8 +392,7 @@ class Explorer:
         return f"{link}Numbers (CSV)</a>{escape(part and f', of {part}')}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        folder = os.environ.get(BOOK)
-        if folder:
+        if folder := book.folder():
             return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle

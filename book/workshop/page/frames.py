@@ -15,7 +15,6 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from ensedu.common.book import BOOK as BOOK
 from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.renderings import Rendering, color_mapped, renderings
 from workshop.plot.style import LOOKS, Look

@@ -1,12 +1,11 @@
 """The report of a comparison inside a page: a frame around the one file that `compare` writes."""
 
-import os
 from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from ensedu.common import book
 from ensedu.contest.report import page
-from workshop.page.frames import BOOK
 
 
 class Reported:
@@ -20,7 +19,7 @@ class Reported:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}
-        if os.environ.get(BOOK):
+        if book.folder():
             title = escape(f"The report on {self.data['table']['name']}")
             bundle["text/html"] = (
                 f'<iframe class="ensedu-report" title="{title}" srcdoc="{escape(page(self.data))}">'

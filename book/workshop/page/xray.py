@@ -1,7 +1,6 @@
 """The X-ray as a figure of the book: compact, opened at the zoom of the story around it."""
 
 import hashlib
-import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ensedu import colors
-from ensedu.common import checks
+from ensedu.common import book, checks
 from ensedu.data import gap
 from ensedu.methods import METHODS
 from ensedu.xray import XRay, xray
 from workshop import measured
 from workshop.page import slider_checks
-from workshop.page.frames import BOOK, FRAMES, embedded
+from workshop.page.frames import FRAMES, embedded
 
 __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
@@ -146,7 +145,7 @@ class XRayFigure:
         return f'<table class="ensedu-bars"><caption>Parameters, M = {M}</caption>{rows}</table>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if folder := os.environ.get(BOOK):
+        if folder := book.folder():
             return {"text/plain": repr(self), "text/html": self.html(Path(folder))}
         import ipywidgets  # only here: pages and scripts do without it
 

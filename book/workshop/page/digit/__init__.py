@@ -6,7 +6,6 @@ here, one drawing and what two methods say to it.
 """
 
 import json
-import os
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,12 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.common import checks
+from ensedu.common import book, checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
 from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
 from workshop.page import slider_checks
-from workshop.page.frames import BOOK, Frames, check_letters, embedded
+from workshop.page.frames import Frames, check_letters, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
 from workshop.stored_networks import probabilities, unpacked
@@ -199,8 +198,7 @@ class DrawDigit:
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        folder = os.environ.get(BOOK)
-        if folder:
+        if folder := book.folder():
             return {"text/plain": repr(self), "text/html": self.html(Path(folder))}
         return {"text/plain": repr(self), "image/png": plot.png(self.figure())}
 

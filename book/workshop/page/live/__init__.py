@@ -15,10 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ensedu.common import checks
+from ensedu.common import book, checks
 from ensedu.methods import METHODS
 from workshop.page import slider_checks
-from workshop.page.frames import BOOK, SITE, Frames, embedded
+from workshop.page.frames import SITE, Frames, embedded
 from workshop.page.live import reference_band, trainer_state
 from workshop.page.live.trainer_picture import TrainerPicture
 
@@ -159,7 +159,7 @@ def live(
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
     slider_checks.figure_name(name)
-    if os.environ.get(BOOK):
+    if book.folder():
         shown = [title for title, flag in flags.items() if flag]
         return Page(state, shown, band, asked, name=name, caption=caption, alt=alt)
     from workshop.page.live.widget import Live
@@ -217,4 +217,4 @@ class Page:
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), "text/html": self.html(Path(os.environ[BOOK]))}
+        return {"text/plain": repr(self), "text/html": self.html(Path(os.environ[book.BOOK]))}
