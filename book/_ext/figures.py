@@ -21,6 +21,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
+from ensedu.common.book import BOOK
 from workshop.page import digit, live, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
@@ -215,7 +216,7 @@ def copy_frames(app, exception):
 def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[workshop.page.explore.BOOK] = str(drawn(app))
+    os.environ[BOOK] = str(drawn(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-resolved", check_links)
