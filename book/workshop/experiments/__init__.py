@@ -24,9 +24,9 @@ CONTEST = (
 #: All tables: a module's, or one that it makes besides, which its last word names there.
 NAMES = (
     "starts", "running-example-tuning", "running-example", "running-example-curves", "mc-dropout",
-    "mc-dropout-curve", "table-one", "one-run", "one-run-curves",
-    "batch-ensemble-training-tuning", "batch-ensemble-training", "lifelong-tuning", "lifelong",
-    "disentangling-tuning", "disentangling", "bandit-tuning", "bandit", "rank1-training-tuning",
+    "mc-dropout-curve", "deep-ensembles", "more-from-one-network", "more-from-one-network-curves",
+    "batch-ensemble-training-tuning", "batch-ensemble-training", "next-task-tuning", "next-task",
+    "uncertainty-tuning", "uncertainty", "bandit-tuning", "bandit", "rank1-training-tuning",
     "rank1-training", "rank1-training-noise", "pruning-tuning", "pruning", "nuts",
     "nuts-distances", "bayes", "bayes-noise", "bayesian-cnn", "bayesian-cnn-images", "images-out",
     "gradient-flow", "embedded-training", "embedded-spread", "perturbed-network", "perturbed",

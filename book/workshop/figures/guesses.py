@@ -9,7 +9,7 @@ import numpy as np
 
 from ensedu import counting
 from workshop import measured
-from workshop.experiments import disentangling, table_one
+from workshop.experiments import deep_ensembles, uncertainty
 from workshop.page.computed.guessing import Guess
 
 NOISE, PLACE = 0.2, "gap"
@@ -19,14 +19,16 @@ SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128
 
 def error_by_members() -> list[float]:
     """Return the RMSE of one member to ten on concrete, in percent of that of one."""
-    squared, _ = table_one.of_each_training(measured.load("table-one")["rows"], "concrete")
+    squared, _ = deep_ensembles.of_each_training(
+        measured.load("deep-ensembles")["rows"], "concrete"
+    )
     each = np.sqrt(squared).mean(axis=0)
     return list(100 * each / each[0])
 
 
 def trained(part: str) -> list[float]:
     """Return the root mean square of the spread or the error, by number of points."""
-    cells = (disentangling.summary_cell(PLACE, n, NOISE) for n in disentangling.NUMBERS)
+    cells = (uncertainty.summary_cell(PLACE, n, NOISE) for n in uncertainty.NUMBERS)
     return [float(np.sqrt(cell[part][1])) for cell in cells]
 
 
@@ -60,7 +62,7 @@ GUESSES = {
         "they come to agree about something that none of them has seen. "
         '<a href="#fig-un-trained">This figure</a> shows it with intervals.',
         title="standard deviation, in the gap", xlabel="points to train on", each="{} points",
-        x=disentangling.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
+        x=uncertainty.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
         truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
     ),
     "book/cost/speed-and-memory": Guess(

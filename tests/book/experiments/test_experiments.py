@@ -24,15 +24,15 @@ from workshop.experiments import (
     EXPERIMENTS,
     bandit,
     batch_ensemble_training,
-    lifelong,
     mc_dropout,
-    one_run,
+    more_from_one_network,
+    next_task,
     pruning,
     rank1_training,
 )
 from workshop.experiments import digit_networks as networks
-from workshop.experiments import disentangling as parts
 from workshop.experiments import running_example as example
+from workshop.experiments import uncertainty as parts
 from workshop.experiments.contest.tasks import TASKS
 from workshop.experiments.questions import QUESTIONS
 from workshop.running import json_files
@@ -76,19 +76,20 @@ AGAIN = [
           abs=2e-3),
     Again("mc-dropout-curve",
           {"method": "mc_dropout", "p": 0.2, "number": 60, "data_seed": 101}, rel=0.02),
-    Again("table-one", {"data": "boston", "contestant": "single_beta", "split": 4}, rel=0.01),
-    Again("one-run", {"schedule": "falls", "split": 0}, {"seeds": 1}, rel=0.01, only=("nll",)),
-    Again("one-run-curves", {"schedule": "restarts", "data_seed": 2}, rel=0.02),
+    Again("deep-ensembles", {"data": "boston", "contestant": "single_beta", "split": 4}, rel=0.01),
+    Again("more-from-one-network", {"schedule": "falls", "split": 0}, {"seeds": 1}, rel=0.01,
+          only=("nll",)),
+    Again("more-from-one-network-curves", {"schedule": "restarts", "data_seed": 2}, rel=0.02),
     Again("batch-ensemble-training-tuning", {"contestant": "single", "lr": 0.01, "split": 1001},
           rel=0.02),
     # 1,120 steps, in which rounding grows.
     Again("batch-ensemble-training", {"data": "digits", "contestant": "signs", "split": 0},
           {"budgets": {"digits": DIGITS | {"starts": 1}}}, rel=0.3),
-    Again("lifelong-tuning", {"contestant": "head", "lr": 0.03, "split": 1001}, abs=0.01),
-    Again("lifelong", {"contestant": "signs", "split": 0}, {"starts": 1}, abs=0.02),
-    Again("disentangling-tuning",
+    Again("next-task-tuning", {"contestant": "head", "lr": 0.03, "split": 1001}, abs=0.01),
+    Again("next-task", {"contestant": "signs", "split": 0}, {"starts": 1}, abs=0.02),
+    Again("uncertainty-tuning",
           {"number": 30, "sigma": 0.2, "steps": 300, "data_seed": 1001}, rel=0.02),
-    Again("disentangling", {"number": 30, "sigma": 0.1, "data_seed": 1}, rel=0.05),
+    Again("uncertainty", {"number": 30, "sigma": 0.1, "data_seed": 1}, rel=0.05),
     Again("bandit", {"agent": "random", "seed": 2}),
     # At the two other rates rounding grows to other networks.
     Again("rank1-training", {"contestant": "at_once"}, {"splits": 1, "starts": 1, "epochs": [40]},
@@ -199,7 +200,7 @@ CHOSEN = {
     "batch-ensemble-training-tuning": {
         name: row.chosen for name, row in batch_ensemble_training.CONTESTANTS.items()
     },
-    "lifelong-tuning": {name: row.chosen for name, row in lifelong.CONTESTANTS.items()},
+    "next-task-tuning": {name: row.chosen for name, row in next_task.CONTESTANTS.items()},
     "rank1-training-tuning": {name: row.chosen for name, row in rank1_training.CONTESTANTS.items()},
     "bandit-tuning": bandit.CHOSEN,
     "pruning-tuning": pruning.LR,
@@ -210,7 +211,7 @@ CHOSEN = {
 def test_settings_are_those_of_the_tuning_on_other_data(name):
     """No setting was chosen by what is reported."""
     summary = measured.load(name)["summary"]
-    if name == "disentangling-tuning":
+    if name == "uncertainty-tuning":
         summary = {(row["number"], row["sigma"]): row["steps"] for row in summary}
     if name != "width-tuning":  # which is read
         assert summary == CHOSEN.get(name, parts.CHOSEN)
@@ -260,7 +261,7 @@ def test_columns_of_tables_agree():
         arrays = unpacked(own["method"], own["arrays"])
         found = networks.scores(probabilities(own["method"], arrays, x, 0, own["p"]), labels)
         assert found == pytest.approx(row["test"], rel=1e-3, abs=1e-9)
-    x, _, curves = one_run.drawn()
+    x, _, curves = more_from_one_network.drawn()
     assert {own.shape for own in curves.values()} == {(2, 5, len(x))}
     for row in measured.load("images-out")["rows"][:1]:  # a constant σ has the NLL of its error
         rms = 255 * 10 ** (-np.array(row["psnr"]) / 20)

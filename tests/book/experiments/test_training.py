@@ -14,9 +14,9 @@ from workshop.experiments import bandit as bandits
 from workshop.experiments import batch_ensemble_training as batch
 from workshop.experiments import (
     bayesian_cnn,
-    lifelong,
     mc_dropout,
-    one_run,
+    more_from_one_network,
+    next_task,
     pruning,
     starts,
 )
@@ -31,7 +31,7 @@ PARTS = {
     "width, MNIST": lambda split: widths.examples("mnist5000", split),
     "pruning, MNIST": pruning.split_digits,
     "bayesian_cnn, MNIST": bayesian_cnn.split_digits,
-    "lifelong": lambda split: [part for task in lifelong.tasks(split) for part in task],
+    "next-task": lambda split: [part for task in next_task.tasks(split) for part in task],
 }
 
 
@@ -104,20 +104,20 @@ def test_rates_are_tuned_on_splits_apart():
     assert found["nll"] == pytest.approx(wanted["nll"], rel=1e-9)
 
 
-@pytest.mark.parametrize("contestant", lifelong.CONTESTANTS)
+@pytest.mark.parametrize("contestant", next_task.CONTESTANTS)
 def test_a_task_changes_what_is_its_own_and_only_what_trains_on_forgets(contestant):
-    net, parts = lifelong.network(contestant, 0), lifelong.tasks(0)
+    net, parts = next_task.network(contestant, 0), next_task.tasks(0)
     options = {"lr": 0.01, "epochs": 1, "batch_size": 32, "seed": 0}
-    lifelong.learn_task(net, 0, parts[0][0], **options)
+    next_task.learn_task(net, 0, parts[0][0], **options)
     x, fine_tuned = parts[0][1][0], contestant == "fine_tuned"
-    before, answers = [p.clone() for p in net.parameters()], lifelong.outputs(net, 0, x)
+    before, answers = [p.clone() for p in net.parameters()], next_task.outputs(net, 0, x)
     if contestant == "copied":
         net.begin_task(1)
         features = net.body(x)
         assert torch.equal(features[1], features[0])
-    lifelong.learn_task(net, 1, parts[1][0], **options)
+    next_task.learn_task(net, 1, parts[1][0], **options)
     changed = sum(int((p != old).sum()) for p, old in zip(net.parameters(), before, strict=True))
-    assert torch.equal(lifelong.outputs(net, 0, x), answers) == (not fine_tuned)
+    assert torch.equal(next_task.outputs(net, 0, x), answers) == (not fine_tuned)
     fast, head, own = 2 * (64 + 64 + 64), 64 * 2 + 2, 2 * (64 * 64 + 64)
     added = head + {"signs": fast, "copied": fast, "own": own}.get(contestant, 0)
     assert net.added_numbers() == added
@@ -180,16 +180,16 @@ def test_a_pruned_weight_is_0_in_every_draw():
 
 def test_rates_and_where_they_end():
     rates = {
-        name: np.array([one_run.rate(name, step, 300, 0.01) for step in range(300)])
-        for name in one_run.SCHEDULES
+        name: np.array([more_from_one_network.rate(name, step, 300, 0.01) for step in range(300)])
+        for name in more_from_one_network.SCHEDULES
     }
     falls, holds, restarts = (rates[name] for name in ("falls", "holds", "restarts"))
     assert (rates["constant"] == 0.01).all() and falls[0] == 0.02 and falls[-1] < 1e-5
     np.testing.assert_array_equal(holds[:201], falls[:201])
     assert holds[200:] == pytest.approx(0.01 * (1 + math.cos(2 * math.pi / 3)))
     np.testing.assert_allclose(restarts, np.tile(falls[::5], 5), rtol=1e-9)
-    assert [*one_run.ends_of("falls", 80, 40)] == [72, 74, 76, 78, 80]
-    assert [*one_run.ends_of("restarts", 80, 40)] == [16, 32, 48, 64, 80]
+    assert [*more_from_one_network.ends_of("falls", 80, 40)] == [72, 74, 76, 78, 80]
+    assert [*more_from_one_network.ends_of("restarts", 80, 40)] == [16, 32, 48, 64, 80]
 
 
 def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):

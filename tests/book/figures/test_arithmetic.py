@@ -18,7 +18,7 @@ from workshop.experiments import bayes
 from workshop.figures import cheat_sheet
 from workshop.figures.cost import choosing
 from workshop.figures.learning import deep_ensembles as deep
-from workshop.figures.learning import more_from_one_network as one_run
+from workshop.figures.learning import more_from_one_network
 from workshop.figures.learning import shootout as best
 from workshop.page.frames import ranges
 
@@ -35,7 +35,9 @@ def test_the_covariance_is_that_of_the_contests_swag():
     seen = np.random.default_rng(3).standard_normal((7, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
     given, generator = torch.tensor(seen).float(), torch.Generator().manual_seed(0)
     samples = np.array([draw_weights(given, generator).numpy() for _ in range(5_000)])
-    np.testing.assert_allclose(np.cov(samples.T), one_run.swag_covariance(seen), 0.1, 0.1)
+    np.testing.assert_allclose(
+        np.cov(samples.T), more_from_one_network.swag_covariance(seen), 0.1, 0.1
+    )
 
 
 def test_the_band_of_nuts_and_its_data_are_of_one_draw():

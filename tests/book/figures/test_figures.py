@@ -26,7 +26,7 @@ from tests.book.looking import (
     of_the_house,
     readable,
 )
-from workshop.figures.learning import more_from_one_network as one_run
+from workshop.figures.learning import more_from_one_network
 from workshop.page.frames import ranges
 from workshop.page.said import too_much
 from workshop.plot.renderings import color_mapped
@@ -124,7 +124,7 @@ def test_ellipses_are_two_standard_deviations_around_their_centers():
     apart = 1 / np.diag(np.linalg.inv(covariance))  # what is left, given the other weight
     for curve, center, wanted in (
         (exactly, walks.best, walks.covariance),
-        (cloud, seen.mean(0), one_run.swag_covariance(seen)),
+        (cloud, seen.mean(0), more_from_one_network.swag_covariance(seen)),
         (true, 0, covariance), (ours, 0, np.diag(apart)),
     ):  # fmt: skip
         away = curve.get_xydata() - center

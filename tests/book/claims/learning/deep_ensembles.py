@@ -9,7 +9,7 @@ from ensedu.contest.contestants import CONTESTANTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.shootout import DEEP, SCALED, apart, beside, by_source, lower
 from tests.book.conftest import ran
-from workshop.experiments import table_one
+from workshop.experiments import deep_ensembles as trained
 from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import TASKS
 
@@ -20,29 +20,29 @@ CLAIMS = Claims("learning/deep-ensembles", unclaimed={
     "a theorem": ["A mixture is never worse"],
 })  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
-SETTINGS = "table-one", "settings"
+SETTINGS = "deep-ensembles", "settings"
 BETAS, MOVED = ([f"{own}_{how}" for own in ("single", DEEP)] for how in ("beta", "adversarial"))
 TRIED = {key for own in CONTESTANTS.values() for one in own.tries for key in one}
 SOURCES = len({task().source for task in TASKS.values()})
 
 
 def rows() -> list[dict]:
-    return entry("table-one", "rows")
+    return entry("deep-ensembles", "rows")
 
 
 def effect(name: str, score: str, key: str, of: str = "concrete"):
     """Return what something that is switched on changes."""
-    summary, plain = entry("table-one", "summary"), name.rpartition("_")[0]
-    return table_one.difference(summary, of, name, score, plain)[key]
+    summary, plain = entry("deep-ensembles", "summary"), name.rpartition("_")[0]
+    return trained.difference(summary, of, name, score, plain)[key]
 
 
 def unclear(names: list[str], of: str) -> bool:
-    return not any(effect(one, score, "verdict", of) for one in names for score in table_one.SCORES)
+    return not any(effect(one, score, "verdict", of) for one in names for score in trained.SCORES)
 
 
 def inside(name: str) -> float:
     """Return the part of new rows of concrete in intervals of five networks."""
-    return table_one.mean_of(rows(), "concrete", name, "coverage")[0]
+    return trained.mean_of(rows(), "concrete", name, "coverage")[0]
 
 
 def by_size(of: str):
@@ -52,13 +52,13 @@ def by_size(of: str):
         one, shared = each[0], 2 * each[1] - each[0]
         return shared + (one - shared) / np.arange(1, 11)
 
-    squared, nll = (each.mean(0) for each in table_one.of_each_training(rows(), of))
+    squared, nll = (each.mean(0) for each in trained.of_each_training(rows(), of))
     return squared, law(squared), nll, law(nll)
 
 
 def removed(members: int) -> np.ndarray:
     """Return what part of each set's removable squared error members remove; ten remove 9/10."""
-    found = [by_size(of)[0] for of in table_one.DATA]
+    found = [by_size(of)[0] for of in trained.DATA]
     return np.array([(one[0] - one[members - 1]) / (one[0] - one[9]) * 0.9 for one in found])
 
 
@@ -90,7 +90,7 @@ def raised() -> np.ndarray:
 
 
 def sizes(part: str) -> np.ndarray:
-    return np.array([*dict.fromkeys(every("table-one", "rows", {}, part))])
+    return np.array([*dict.fromkeys(every("deep-ensembles", "rows", {}, part))])
 
 
 def as_guessed(nats: np.ndarray, guess: np.ndarray) -> bool:
@@ -153,18 +153,18 @@ says("most of the others the NLL rises", lambda: sum(raised() > 0) > 10)
 says("Only the ensemble becomes less sure where",
      lambda: max(abs(apart("auroc", one)) for one in ("wide", SCALED)) < apart("auroc", DEEP) / 3)
 says("within 1.2 standard errors",
-     lambda: np.ceil(10 * max(map(abs, table_one.beside_published(rows())[1].values()))) / 10)
-says("of both variances over 20", lambda: table_one.SPLITS)
-says("Two sets, 20 splits each", lambda: (len(table_one.DATA), table_one.SPLITS))
+     lambda: np.ceil(10 * max(map(abs, trained.beside_published(rows())[1].values()))) / 10)
+says("of both variances over 20", lambda: trained.SPLITS)
+says("Two sets, 20 splits each", lambda: (len(trained.DATA), trained.SPLITS))
 says("455 and 927 rows", lambda: sizes("train"))
 says("90% to train on", lambda: np.mean(sizes("train") / (sizes("train") + sizes("test"))))
 says("to test on (51 and 103)", lambda: sizes("test"))
-says("One hidden layer of 50 ReLU units", lambda: table_one.WIDTH)
+says("One hidden layer of 50 ReLU units", lambda: trained.WIDTH)
 says("40 epochs of Adam at 0.01", lambda: [entry(*SETTINGS, key) for key in ("epochs", "lr")])
 reads("batches of 100 in one order", *SETTINGS, "batch_size")
 reads("three initial seeds, others", *SETTINGS, "seeds")
-says("is the mean of five single ones", lambda: table_one.CONTESTANTS["single"].networks)
-says("larger network has 251 hidden units", lambda: [*{table_one.equal_width(n) for n in (8, 13)}])
+says("is the mean of five single ones", lambda: trained.CONTESTANTS["single"].networks)
+says("larger network has 251 hidden units", lambda: [*{trained.equal_width(n) for n in (8, 13)}])
 says("and so the parameters of five networks",
      lambda: counting.mlp([13, 251, 2]).total / counting.mlp([13, 50, 2]).total)
 says(["So the second member removes half", "the second removes half"],
@@ -172,8 +172,8 @@ says(["So the second member removes half", "the second removes half"],
 says(["five members remove four fifths", "and five remove four fifths"],
      lambda: np.allclose(removed(5), 4 / 5, atol=5e-3))
 says("is this formula, and exact",
-     lambda: all(np.allclose(*by_size(of)[:2], rtol=1e-4) for of in table_one.DATA))
-says("a guess, and a good one", lambda: all(as_guessed(*by_size(of)[2:]) for of in table_one.DATA))
+     lambda: all(np.allclose(*by_size(of)[:2], rtol=1e-4) for of in trained.DATA))
+says("a guess, and a good one", lambda: all(as_guessed(*by_size(of)[2:]) for of in trained.DATA))
 says("is 0.92, so a thousand", kappa)
 says("would still have 92% of", lambda: kappa() + (1 - kappa()) / 1000)
 says("lowers the RMSE on concrete by 0.39 MPa",
@@ -181,11 +181,11 @@ says("lowers the RMSE on concrete by 0.39 MPa",
 says("while their NLL hardly moves",
      lambda: all(abs(effect(one, "nll", "difference")) < 0.01 for one in BETAS))
 says("on Boston all is unclear", lambda: unclear(BETAS, "boston"))
-says("moved by 1% of each input's range", lambda: table_one.CONTESTANTS[MOVED[0]].adversarial)
-says("neither RMSE nor NLL clearly", lambda: all(unclear(MOVED, of) for of in table_one.DATA))
+says("moved by 1% of each input's range", lambda: trained.CONTESTANTS[MOVED[0]].adversarial)
+says("neither RMSE nor NLL clearly", lambda: all(unclear(MOVED, of) for of in trained.DATA))
 says("then hold 97.4% of new rows", lambda: inside(MOVED[1]))
 says("where they held 94.2%", lambda: inside(DEEP))
-reads("with Holm's correction over 28 comparisons", "table-one", "summary", of=adjusted)
+reads("with Holm's correction over 28 comparisons", "deep-ensembles", "summary", of=adjusted)
 says("The contest has neither", lambda: TRIED.isdisjoint({"beta", "adversarial"}))
 says(["Now new holds 20 rows", "about the 20 new mixes"], lambda: len(own_table()["new"]))
 says("Of the others, 90%", lambda: len(own_table()["split"].train) / len(own_table()["x"]))

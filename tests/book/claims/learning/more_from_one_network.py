@@ -10,13 +10,15 @@ from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
 from tests.book.claims.learning.shootout import BOTH, DEEP, SCALED, beside, words
 from tests.book.conftest import read
-from workshop.experiments import one_run, table_one
+from workshop.experiments import deep_ensembles
+from workshop.experiments import more_from_one_network as trained
 from workshop.experiments.contest import reading
 
 CLAIMS = Claims("learning/more-from-one-network", unclaimed={
     "what a word means": ["A network that is 99% sure"],
 })  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
+TABLE, CURVES = "more-from-one-network", "more-from-one-network-curves"
 CELLS = ("EPOCHS = 400", "TRIED =", "said = {T:", "STEPS = 1500", "rates = {")
 
 
@@ -33,7 +35,7 @@ def found() -> dict[str, Any]:
 def between(own: str, score: str = "nll", other: str = "end") -> dict[str, Any]:
     """Return a comparison, by default with the last network of the same run."""
     other = other if " " in other else f"{own.split()[0]} {other}"
-    return table_one.difference(entry("one-run", "summary"), "concrete", own, score, other)
+    return deep_ensembles.difference(entry(TABLE, "summary"), "concrete", own, score, other)
 
 
 def gain(*way: str) -> float:
@@ -56,7 +58,7 @@ def unclear(said: str, *way: str) -> None:
 def curves(place: str) -> list[np.ndarray]:
     """Return how far apart networks are at the constant rate, by draw: of one run, and of five."""
     where = {"schedule": "constant"}
-    return [np.array(every("one-run-curves", "rows", where, place, who)) for who in ("one", "five")]
+    return [np.array(every(CURVES, "rows", where, place, who)) for who in ("one", "five")]
 
 
 def nearer(place: str) -> float:
@@ -91,19 +93,19 @@ says("averaging after that does not lower",
      lambda: max(gain(f"falls {made}", "rmse") for made in ("epochs", "weights", "swag")) < 0.002)
 says("lies 0.28 megapascals (MPa) above", lambda: -gain("restarts epochs", "rmse", "constant five"))
 unclear("the NLL of snapshots is unclear", "restarts epochs", "nll", "constant end")
-reads("The constant rate is 0.01", "one-run", "settings", "lr")
+reads("The constant rate is 0.01", TABLE, "settings", "lr")
 says("20 splits, three seeds and five runs",
-     lambda: (table_one.SPLITS, entry("one-run", "settings", "seeds"), one_run.KEPT))
+     lambda: (deep_ensembles.SPLITS, entry(TABLE, "settings", "seeds"), trained.KEPT))
 says(["SWAG looks 20 times", "20 deviations of every weight"], lambda: SNAPSHOTS)
-says("averages 32 weight samples", lambda: one_run.PASSES)
-reads("All 37 comparisons share one correction", "one-run", "summary", of=adjusted)
+says("averages 32 weight samples", lambda: trained.PASSES)
+reads("All 37 comparisons share one correction", TABLE, "summary", of=adjusted)
 gains("gain 0.09 nats at the constant rate", "constant weights")
 gains("and 0.06 at the one", "holds weights")
 unclear("at the one that falls it is unclear", "falls weights")
-says("over 20 draws of the data", lambda: len({*every("one-run-curves", "rows", {}, "data_seed")}))
+says("over 20 draws of the data", lambda: len({*every(CURVES, "rows", {}, "data_seed")}))
 says("they differ at least as much as separate", lambda: 1.05 < nearer("regions") < 1.2)
 says("a sixth as far apart, on average", lambda: abs(6 * nearer("gap") - 1) < 0.05)
-says("towards its own 20 points", lambda: one_run.CURVES.settings["batch_size"])
+says("towards its own 20 points", lambda: trained.CURVES.settings["batch_size"])
 says("this network is 96% sure on average", lambda: found()["sure"][1])
 says("and 94% of its answers are right", lambda: found()["right"])
 says("At 1.5 the two agree",

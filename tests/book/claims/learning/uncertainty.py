@@ -11,9 +11,9 @@ from tests.book.claiming import Claims, entry, every, reader
 from tests.book.conftest import ran
 from workshop import stored_networks as stored
 from workshop.drawings import seen
-from workshop.experiments import disentangling as trained
 from workshop.experiments import exact
 from workshop.experiments import running_example as example
+from workshop.experiments import uncertainty as trained
 from workshop.experiments.contest import mixes
 from workshop.page.digit import EXAMPLES
 
@@ -26,9 +26,9 @@ CLAIMS = Claims("learning/uncertainty", unclaimed={
     "a proof": ["the mixed term is"],
 })  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
-cell = reader("disentangling", "summary", "cells", by="place number sigma")
+cell = reader("uncertainty", "summary", "cells", by="place number sigma")
 score = reader("running-example", "summary", by="contestant place score")
-TABLE, NUMBERS, SIGMAS = "disentangling", trained.NUMBERS, trained.SIGMAS
+TABLE, NUMBERS, SIGMAS = "uncertainty", trained.NUMBERS, trained.SIGMAS
 SURE, FEW, MANY = ("digit-networks-splits", "summary"), NUMBERS[0], NUMBERS[-1]
 STORED = "weights are stored as text, and another text is no network"
 DEEP, MIX = "deep_ensemble", mixes.chosen()[4]
@@ -180,7 +180,7 @@ says("Networks 1-50-50-2", lambda: trained.WIDTHS)
 reads("learning rate 0.005", TABLE, "settings", "lr")
 reads("batches of 20", TABLE, "settings", "batch_size")
 says("from 300 to 3,000", lambda: (min(trained.TRIES), max(trained.TRIES)))
-says("three other data sets", lambda: len(different("disentangling-tuning") - different(TABLE)))
+says("three other data sets", lambda: len(different("uncertainty-tuning") - different(TABLE)))
 reads("over 400 new inputs in each place", TABLE, "settings", "points")
 says("In all 18 cases",
      lambda: sum(one["low"] > 1.5 and one["adjusted"] < 0.05

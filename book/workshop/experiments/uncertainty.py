@@ -185,7 +185,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def summary_cell(place: str, number: int, sigma: float) -> dict[str, Any]:
     """Return a row of ``"cells"`` of the committed table: [low, mean, high] of each quantity."""
     checks.one_of("place", place, PLACES)
-    rows = measured.load("disentangling")["summary"]["cells"]
+    rows = measured.load("uncertainty")["summary"]["cells"]
     return dict(measured.row(rows, place=place, number=number, sigma=sigma))
 
 
@@ -194,14 +194,14 @@ def summary_contrast(
 ) -> dict[str, Any]:
     """Return a row of ``"contrasts"`` of the committed table."""
     checks.one_of("place", place, PLACES)
-    rows = measured.load("disentangling")["summary"]["contrasts"]
+    rows = measured.load("uncertainty")["summary"]["contrasts"]
     return dict(measured.row(rows, ratio=ratio, place=place, number=number, sigma=sigma))
 
 
 TUNING = Experiment(
-    name="disentangling-tuning",
+    name="uncertainty-tuning",
     about="nll: nats a new example between the data (not in the gap) of the mixture of a deep "
-    "ensemble's members, on data of seeds apart from those of disentangling",
+    "ensemble's members, on data of seeds apart from those of uncertainty",
     budget="four numbers of steps for each number of examples and each sigma, 3 draws of data, "
     "members of 1-50-50-2, Adam",
     cases=[
@@ -215,14 +215,14 @@ TUNING = Experiment(
     summarize=best_steps,
 )
 EXPERIMENT = Experiment(
-    name="disentangling",
+    name="uncertainty",
     about="where data lies and in the gap, means over new inputs: noise, mean of the members' "
     "variances; spread, variance of their means; error, squared distance of the ensemble's mean "
     "from the curve without noise; member_error, that of one member's, mean over members; nll, "
     "nats a new example, of the mixture, and member_nll of one member; the summary holds means "
     "and ratios with 95 % intervals over data",
     budget="20 draws of data and starts for each number of examples and each sigma, five members "
-    "of 1-50-50-2, Adam; its steps chosen among four on other data, see disentangling-tuning",
+    "of 1-50-50-2, Adam; its steps chosen among four on other data, see uncertainty-tuning",
     cases=[
         {"number": number, "sigma": sigma, "data_seed": data_seed}
         for number, sigma in CHOSEN

@@ -193,10 +193,10 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 TUNING = Experiment(
-    name="lifelong-tuning",
+    name="next-task-tuning",
     about="accuracy: the mean over all five tasks in the end, on splits of seeds apart from those "
-    "of lifelong, one start",
-    budget="four learning rates a contestant, alike for all, and epochs as in lifelong; 3 splits",
+    "of next-task, one start",
+    budget="four learning rates a contestant, alike for all, and epochs as in next-task; 3 splits",
     cases=[
         {"contestant": name, "lr": lr, "split": 1000 + split}
         for name in CONTESTANTS
@@ -208,13 +208,13 @@ TUNING = Experiment(
     summarize=best_settings,
 )
 EXPERIMENT = Experiment(
-    name="lifelong",
+    name="next-task",
     about="lists over starts, all of test images: later and earlier, mean accuracies in the end "
     "over tasks 2 to 5 and 1 to 4; first, that of task 1 after each task; added: numbers that a "
     "later task adds; the summary holds differences from heads alone on a random W, with corrected "
     "intervals",
     budget="10 random splits, 2 starts on each, 20 epochs a task, alike for all; learning rate "
-    "chosen among four on splits apart, see lifelong-tuning",
+    "chosen among four on splits apart, see next-task-tuning",
     cases=[{"contestant": name, "split": split} for name in CONTESTANTS for split in range(10)],
     run=run,
     settings={"starts": 2, **SETTINGS},

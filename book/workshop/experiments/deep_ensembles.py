@@ -272,7 +272,7 @@ def beside_published(
 
 
 EXPERIMENT = Experiment(
-    name="table-one",
+    name="deep-ensembles",
     about="each score a list over initial seeds: rmse in the target's units; nll, nats an example, "
     "of the mixture of five members; moment, that of the one Gaussian of the same mean and "
     "variance; average, the members' own; coverage of the central 95 % interval; by_size, mean "

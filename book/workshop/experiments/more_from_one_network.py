@@ -1,7 +1,7 @@
 """What one training holds besides its last network, by what its learning rate does, on concrete.
 
-The protocol is that of `table_one`, its splits included; on a split, all learning rates begin with
-the same five networks, and see the rows in the same order. ``constant``: the published rate.
+The protocol is that of `deep_ensembles`, its splits included; on a split, all learning rates begin
+with the same five networks, and see the rows in the same order. ``constant``: the published rate.
 ``falls``: along half a cosine, from twice that rate to 0. ``holds``: the same for two thirds of the
 steps, and then the rate that it has reached; so the last third is all in which both differ.
 ``restarts``: five such falls (Huang et al. 2017). The mean rate is the published one in all but
@@ -35,7 +35,7 @@ from ensedu.data import Split, gap
 from ensedu.torch import mlp, predict
 from ensedu.torch.base import seeded
 from workshop import measured
-from workshop.experiments import nuts, table_one
+from workshop.experiments import deep_ensembles, nuts
 from workshop.experiments import running_example as example
 from workshop.experiments.shared import Recorder, fit
 from workshop.running.experiment import Experiment
@@ -82,19 +82,21 @@ def run(
     data: str, schedule: str, split: int, seeds: int, epochs: int, batch_size: int, lr: float
 ) -> dict[str, Any]:
     """Return what is made of the runs of one split: scores, each a list over initial seeds."""
-    parts = table_one.split_of(data, split)
+    parts = deep_ensembles.split_of(data, split)
     steps = math.ceil(len(parts.train) / batch_size) * epochs
     ends = ends_of(schedule, steps, epochs)
     looks = np.linspace((1 - WINDOW) * steps, steps, SNAPSHOTS).round().astype(int).tolist()
     at = sorted({*ends, *looks})
     found: dict[str, Any] = {made: {} for made in MADE}
     for seed in range(seeds * split, seeds * (split + 1)):
-        net = table_one.untrained_networks(parts, table_one.CONTESTANTS["single"], 10_000 + seed)
+        net = deep_ensembles.untrained_networks(
+            parts, deep_ensembles.CONTESTANTS["single"], 10_000 + seed
+        )
         recorder = Recorder(
             partial(weights_of, net), at, partial(rate, schedule, steps=steps, lr=lr)
         )
-        table_one.train(
-            net, parts, table_one.CONTESTANTS["single"], seed, epochs, batch_size, lr,
+        deep_ensembles.train(
+            net, parts, deep_ensembles.CONTESTANTS["single"], seed, epochs, batch_size, lr,
             recorder.optimizer,
         )  # fmt: skip
         kept = dict(zip(at, recorder.kept, strict=True))
@@ -154,13 +156,13 @@ def scores_of(parts: Split, outputs: Float[Array, "K M B 2"]) -> dict[str, float
     each = []
     for i in range(outputs.shape[1]):
         forecast = parts.original(*uncertainty.gaussian_heads(outputs[:, i]))
-        scores = table_one.scores_of(*forecast, parts.y[parts.test])
+        scores = deep_ensembles.scores_of(*forecast, parts.y[parts.test])
         each.append([scores["rmse"], scores["nll"]])
     return dict(zip(("rmse", "nll"), np.mean(each, axis=0).tolist(), strict=True))
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the differences that were decided on before, as `table_one.compare_all` does."""
+    """Return the differences that were decided on before, as `deep_ensembles.compare_all` does."""
     each = []
     for row in rows:
         last = np.array(row["end"]["nll"])
@@ -168,7 +170,7 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             own = row[made] | {"change": (np.array(row[made]["nll"]) - last).tolist()}
             name = {"contestant": f"{row['schedule']} {made}"}
             each.append({k: row[k] for k in ("data", "split", "train", "test")} | name | own)
-    return table_one.compare_all(each, COMPARISONS)
+    return deep_ensembles.compare_all(each, COMPARISONS)
 
 
 def curves(
@@ -211,7 +213,7 @@ def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
 
     They are those of the table: what one run passed, and the ends of five.
     """
-    rows = measured.load("one-run-curves")["rows"]
+    rows = measured.load("more-from-one-network-curves")["rows"]
     found = {
         NAMES[name]: measured.row(rows, schedule=name, data_seed=SHOWN)["curves"] for name in DRAWN
     }
@@ -221,21 +223,21 @@ def drawn() -> tuple[Float[Array, " B"], Float[Array, "N 2"], dict[str, Array]]:
 
 
 EXPERIMENT = Experiment(
-    name="one-run",
+    name="more-from-one-network",
     about="by what is made of one run, lists over initial seeds, means over five runs: rmse in "
     "MPa; nll, nats an example",
-    budget="as table-one, on concrete alone; four schedules of the learning rate; no tuning",
+    budget="as deep-ensembles, on concrete alone; four schedules of the learning rate; no tuning",
     cases=[
         {"data": "concrete", "schedule": schedule, "split": split}
         for schedule in SCHEDULES
-        for split in range(table_one.SPLITS)
+        for split in range(deep_ensembles.SPLITS)
     ],
     run=run,
-    settings=dict(table_one.EXPERIMENT.settings),
+    settings=dict(deep_ensembles.EXPERIMENT.settings),
     summarize=summarize,
 )
 CURVES = Experiment(
-    name="one-run-curves",
+    name="more-from-one-network-curves",
     about="by place, the standard deviation of what is predicted: one, after the last five epochs "
     "of a run, or at the ends of five falls of its rate, means over five runs; five, at the ends "
     "of five runs. curves, of one draw of data: (5, 93), the first run, and the five ends",
