@@ -102,6 +102,16 @@ def layer_options(method: str) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items() if name not in taken}
 
 
+def options_of(method: str) -> dict[str, Any]:
+    """The options of `ensedu.torch.ensemble` for a method, and their defaults."""
+    row = METHODS[method]
+    if row.apart:
+        return {"initialize": None}
+    if row.body:
+        return {"head": None, "init_std": None}
+    return {} if row.drops_units else layer_options(method)
+
+
 def with_arrays(
     model: nn.Module, plans: Plan, method: str, members: dict[str, int], options: dict[str, Any]
 ) -> nn.Module:

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
-from torch.func import functional_call, vmap
 
 from ensedu.torch.trees import CONSTANTS, map_tensors, named_tensors, stack_nested
-from ensedu.torch.whole.modules import Traced, dropout, list_weights
+from ensedu.torch.whole.modules import dropout, list_weights
 from ensedu.torch.whole.parts import OF_MODULES, Parts
 from ensedu.torch.whole.roles import PRODUCTS, Plan
-from ensedu.torch.whole.run import Formed, Noise, Run, functorch
+from ensedu.torch.whole.run import Formed, Run, functorch
+from ensedu.torch.whole.traced import Traced
 
 
 @dataclass(eq=False)
@@ -58,11 +58,10 @@ class Passes:
         paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
         self.layers = {path: self.stored.get_submodule(path) for path in paths}
         self._parts = Parts(self.plain, self.stored, self.plan, self.dropouts)
-        self._traced = Traced()
-        self._traced_copies = self._parts.traced_copies(self._traced)
+        self._traced = Traced(self._parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("layers", "_parts", "_traced", "_traced_copies")
+        made = ("layers", "_parts", "_traced")
         return {key: value for key, value in vars(self).items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -192,25 +191,10 @@ class Passes:
         return stack_nested(outputs, "the output")
 
     def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
-        """Run as a compiler can follow: all arrays formed, and no state but buffers."""
-        self._traced.run = run
-        for path, copied in self._traced_copies.items():
-            copied.training = self._parts[path].there.training
-        clones = any(copied.training for copied in self._traced_copies.values())
+        """Run as a compiler can follow."""
+        clones = self._traced.trains()
         shared, rows = self._values(run, clones=clones)
-        seen: list[Any] = []
-
-        def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
-            run.noise = noise
-            run.calls.clear()
-            model, values = self._traced_copies[""], {**shared, **own}
-            seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
-            return [y for _, y in named_tensors(seen[-1], "the output")]
-
-        axis = 0 if run.own_batches else None
-        masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
-        of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
-        ys = iter(of_all(rows, masks, args, kwargs))
+        outputs = self._traced.outputs(run, shared, rows, args, kwargs)
         if clones:
             values = {**shared, **rows}
             changes = [
@@ -220,7 +204,7 @@ class Passes:
                 if name in values
             ]
             self._keep(run, changes, [])
-        return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
+        return outputs
 
     def _values(
         self, run: Run, *, clones: bool, reads: bool = False, lowers: bool = True

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ensedu.common import checks
 from ensedu.torch.base import depends_on_input
 from ensedu.torch.dropout import checked_mask
 from ensedu.torch.trees import map_tensors, named_tensors
@@ -223,17 +222,3 @@ def named_errors(path: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path or 'the model'}: {error}") from None
-
-
-def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
-    """Check the index of a member, an integer or one for each leading axis."""
-    numbers = index if isinstance(index, tuple) else (index,)
-    if len(numbers) != len(leading):
-        raise ValueError(
-            f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
-            f"leading axes {leading}, got {index!r}"
-        )
-    for number, size in zip(numbers, leading, strict=True):
-        if checks.natural_int("index", number) >= size:
-            raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
-    return tuple(int(number) for number in numbers)
