@@ -33,7 +33,7 @@ INSIDE = {
     "ensedu.torch.whole": (
         ("copies", "modules", "refusals"),
         ("parts", "arrays"),
-        ("traced", "passes", "starts"),
+        ("traced", "changes", "passes", "starts"),
         ("members",),
         ("ensemble",),
     ),

@@ -222,5 +222,5 @@ def give_buffers(stored: nn.Module, members: int) -> None:
     for module in stored.modules():
         for key, value in module._buffers.items():
             if value is not None and value.is_floating_point():
-                rows = value.expand(members, *value.shape).clone()
-                module._buffers[key] = known.setdefault(id(value), rows)
+                stacked = value.expand(members, *value.shape).clone()
+                module._buffers[key] = known.setdefault(id(value), stacked)

@@ -155,9 +155,9 @@ class ModelEnsemble(Ensemble):
         return self._passes.outputs(run, args, kwargs)
 
     def _new_run(self, noise: Noise | None = None, **options: Any) -> Run:
-        apart = options.get("own_batches", False) or not self._has_body
+        independent = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
-        return Run(self._passes.layers, sizes, noise, apart=apart, **options)
+        return Run(self._passes.layers, sizes, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:

@@ -89,15 +89,15 @@ def normalize(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
         return each_example(run, path, module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
-        inputs = x.unbind() if differ else [x] * run.rows
+        inputs = x.unbind() if differ else [x] * run.number
         # Of what is one for all, the number of batches, each counts from the same.
         stats = {
-            key: rows.unbind() if differs else [rows.clone() for _ in inputs[1:]] + [rows]
-            for key, (rows, differs) in of_members.items()
+            key: stacked.unbind() if differs else [stacked.clone() for _ in inputs[1:]] + [stacked]
+            for key, (stacked, differs) in of_members.items()
         }
         outputs = []
         for i, input in enumerate(inputs):
-            module._buffers = {**buffers, **{key: rows[i] for key, rows in stats.items()}}
+            module._buffers = {**buffers, **{key: stacked[i] for key, stacked in stats.items()}}
             outputs.append(type(module).forward(module, input))
         module._buffers = buffers
         return torch.stack(outputs)

@@ -41,9 +41,10 @@ class Traced:
         return any(copied.training for copied in self._copies.values())
 
     def outputs(
-        self, run: Run, shared: dict[str, Tensor], rows: dict[str, Tensor], args: Any, kwargs: Any
-    ) -> Any:
-        """Run all members with what is `shared` and with what each has of `rows`."""
+        self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
+        kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """Run all members with what is `shared` and with what each has of `stacked`."""
         self.run = run
         seen: list[Any] = []
 
@@ -57,7 +58,7 @@ class Traced:
         axis = 0 if run.own_batches else None
         masks = {path: noise for path, noise in run.noise.items() if path not in run.layers}
         of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
-        ys = iter(of_all(rows, masks, args, kwargs))
+        ys = iter(of_all(stacked, masks, args, kwargs))
         return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
 
     def forward_of(self, module: nn.Module) -> dict[str, Any]:

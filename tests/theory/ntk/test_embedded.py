@@ -6,7 +6,7 @@ import torch
 from scipy import special
 from torch.func import functional_call, jacrev
 
-import ensedu.theory.ntk_torch as twin
+import ensedu.theory.ntk.torch as twin
 from ensedu.theory import ntk
 
 M, B, C, m = 3, 11, 7, 2

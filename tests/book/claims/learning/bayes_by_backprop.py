@@ -152,7 +152,8 @@ says("says −2.49, and the truth is −2.5", lambda: np.array([exact()[0], trut
 says("The two errors cancel", lambda: abs((exact()[0] - truth()) @ [1, 3]) < 0.02)
 says("For the 61 weights of the network above", lambda: nuts.NUMBER)
 says("it grows without limit",
-     lambda: np.allclose(np.diff(variational.kl(0.0, np.log(np.expm1(TENTHS)), Normal(0.0, 1.0))),
+     lambda: np.allclose(
+         np.diff(variational.entry_kl(0.0, np.log(np.expm1(TENTHS)), Normal(0.0, 1.0))),
          np.log(10), atol=1e-4))
 says("each of three minibatches bears a third", lambda: np.allclose(minibatch_kl_weights(3), 1 / 3))
 says(["The standard deviations are far too small", "a fifth of the true one"],

@@ -124,7 +124,7 @@ def sums(name: str, times: float) -> tuple[float, float, float]:
 
 def small() -> float:
     """Return what all weights pay for the σ at which they end, nats a digit."""
-    one = variational.kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
+    one = variational.entry_kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
     return one * counting.count(lenet5()).total / entry("bayesian-cnn", "settings", "train")
 
 
