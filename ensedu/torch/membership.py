@@ -11,12 +11,7 @@ from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
 
 
-def converted_models(net: nn.Module) -> list[Ensemble]:
-    """Return the converted models in a net."""
-    return [part for part in net.modules() if isinstance(part, Ensemble)]
-
-
-def numbers_of_members(net: nn.Module) -> set[int]:
+def ensemble_sizes(net: nn.Module) -> set[int]:
     """Return the numbers of members that layers and converted models of a net have."""
     parts = [part for part in net.modules() if isinstance(part, (MemberLayer, Ensemble))]
     return {part.ensemble_size for part in parts if part.ensemble_size is not None}
@@ -25,7 +20,7 @@ def numbers_of_members(net: nn.Module) -> set[int]:
 def number_of_members(net: nn.Module, otherwise: str) -> int:
     """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
     repeats = any(isinstance(part, Tile) for part in net.modules())
-    return members_to_split(net, numbers_of_members(net), repeats, otherwise)
+    return members_to_split(net, ensemble_sizes(net), repeats, otherwise)
 
 
 def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.losses import elbo
-from ensedu.torch.membership import number_of_members, numbers_of_members
+from ensedu.torch.membership import ensemble_sizes, number_of_members
 
 
 class Adversary:
@@ -39,7 +39,7 @@ class Adversary:
                 f"{checks.given_array(x)} of {x.dtype}"
             )
         self.members = split
-        if split is None and numbers_of_members(net):
+        if split is None and ensemble_sizes(net):
             self.members = number_of_members(net, "adversarial must be 0")
         self._net, self._nll, self._split = net, nll, split is not None
         self._reach = self.part * (x.amax(0) - x.amin(0))

@@ -113,18 +113,18 @@ def options_of(method: str) -> dict[str, Any]:
 
 
 def with_arrays(
-    model: nn.Module, plans: Plan, method: str, members: dict[str, int], options: dict[str, Any]
+    model: nn.Module, plan: Plan, method: str, members: dict[str, int], options: dict[str, Any]
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
     stored = copied(model)
-    modules, biases = dict(model.named_modules()), plans.weights
+    modules, biases = dict(model.named_modules()), plan.weights
     placed: set[str] = set()
     places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
     for name, module in model.named_modules(remove_duplicate=False):
         places.setdefault(id(module), []).append(name)
-    for name, (path, kind) in plans.sources.items():
+    for name, (path, kind) in plan.sources.items():
         owner_path, _, key = name.rpartition(".")
-        if path in plans.layers:
+        if path in plan.layers:
             if path not in placed:
                 module = model.get_submodule(path)
                 layer = layer_like(module, method, members, options)

@@ -11,7 +11,7 @@ from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.whole.arrays import give_buffers, options_of, with_arrays
-from ensedu.torch.whole.copies import copied, without_values
+from ensedu.torch.whole.copies import copied
 from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.modules import DROPOUT_AXES
 from ensedu.torch.whole.refusals import (
@@ -20,7 +20,7 @@ from ensedu.torch.whole.refusals import (
     refuse_parameters,
     warn_of_unregistered,
 )
-from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
+from ensedu.torch.whole.roles import Plan, is_within, names_of, plan_of
 from ensedu.torch.whole.starts import member_copies, start_near, warn_of_training_lost
 
 
@@ -137,37 +137,36 @@ def ensemble(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
     refuse_modules(model)
-    names = names_of(model, shared, "shared")
+    kept = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
     if row.apart:
-        return member_copies(model, method, M, names, options)
+        return member_copies(model, method, M, kept, options)
     if row.drops_units:
-        return _with_dropout(model, S, names)
+        return _with_dropout(model, S, kept)
     if row.body:
-        return _with_heads(model, method, M, names, options)
-    return _with_weights(model, method, M, S, plan(model, names, scaled), names, options)
+        return _with_heads(model, method, M, kept, options)
+    return _with_weights(model, method, M, S, plan_of(model, kept, scaled), kept, options)
 
 
 def _with_weights(
-    model: nn.Module, method: str, M: int, S: int | None, plans: Plan, shared: tuple[str, ...],
+    model: nn.Module, method: str, M: int, S: int | None, plan: Plan, shared: tuple[str, ...],
     options: dict[str, Any],
 ) -> ModelEnsemble:  # fmt: skip
     """Give members weights and buffers: fast weights around the model's own, or distributions."""
-    if not plans.sources:
+    if not plan.sources:
         raise ValueError(
             "model has no layer to swap; accepted is a model with a weight, such as that of an "
             "nn.Linear or nn.Conv2d, that is not listed in shared"
         )
     warn_of_training_lost(model, method, shared, options)
-    has_members = METHODS[method].members
-    members = {"ensemble_size": M} if has_members else {}
-    stored = with_arrays(model, plans, method, members, options)
-    if has_members:
-        give_buffers(stored, M)
-    return ModelEnsemble(without_values(model), stored, plans, members.get("ensemble_size"), S)
+    if not METHODS[method].members:
+        return ModelEnsemble(model, with_arrays(model, plan, method, {}, options), plan, None, S)
+    stored = with_arrays(model, plan, method, {"ensemble_size": M}, options)
+    give_buffers(stored, M)
+    return ModelEnsemble(model, stored, plan, M, S)
 
 
 def _with_heads(
@@ -175,20 +174,19 @@ def _with_heads(
 ) -> ModelEnsemble:
     """Give each member one layer of its own."""
     head = options.get("head")
-    plans = _plan_of_head(model, head)
+    plan = _plan_of_head(model, head)
     warn_of_training_lost(model, method, shared, options)
-    stored = with_arrays(model, plans, method, {"ensemble_size": M}, {})
+    stored = with_arrays(model, plan, method, {"ensemble_size": M}, {})
     if options.get("init_std") is not None:
         start_near(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
-    return ModelEnsemble(without_values(model), stored, plans, M, None, has_body=True)
+    return ModelEnsemble(model, stored, plan, M, None, has_body=True)
 
 
 def _with_dropout(model: nn.Module, S: int | None, shared: tuple[str, ...]) -> ModelEnsemble:
     """Let dropout stay active."""
     dropouts = _dropouts(model, shared)
     model = _unfused(model)
-    shell = without_values(model)
-    return ModelEnsemble(shell, copied(model), Plan((), {}), None, S, dropouts=dropouts)
+    return ModelEnsemble(model, copied(model), Plan((), {}), None, S, dropouts=dropouts)
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:
@@ -209,7 +207,7 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
         if head
         else []
     )
-    return plan(model, tuple(others), ())
+    return plan_of(model, tuple(others), ())
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from ensedu.torch.base import Ensemble
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
+from ensedu.torch.whole.copies import without_values
 from ensedu.torch.whole.modules import FixedDropout, restart_masks
 from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.roles import Plan
@@ -43,7 +44,7 @@ class ModelEnsemble(Ensemble):
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         owns_buffers = ensemble_size is not None and not has_body
-        self._passes = Passes(model, stored, plan, dropouts, owns_buffers)
+        self._passes = Passes(without_values(model), stored, plan, dropouts, owns_buffers)
         self.training = model.training
 
     @property

@@ -70,7 +70,7 @@ class Use:
         return f"{self.path}.{self.key}".lstrip(".")
 
 
-def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
+def plan_of(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
     """Say what of a model has arrays of members.
 
     Raises ``ValueError``, which names all, for matrices of the model's own, and for a tie between
