@@ -19,10 +19,8 @@ from ensedu.torch.whole.run import Noise, Run
 class ModelEnsemble(Ensemble):
     """A model with weights for each member: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
 
-    ``net(x)[i]`` is the model run with the weights of member i, for all members at once by
-    ``torch.func.vmap``. Where vmap has no rule for what a model does, members run in turn, by the
-    same weights; a warning names the operation. Samples are an axis S, alone or in front of M.
-    Threads may run it at once.
+    ``net(x)[i]`` is the model run with the weights of member i. Samples are an axis S, alone or in
+    front of M. Threads may run it at once.
     """
 
     def __init__(

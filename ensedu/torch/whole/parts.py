@@ -65,20 +65,13 @@ class Parts(dict[str, Part]):
                 [key for key, value in vars(module).items() if _is_bound(key, value)],
             )  # fmt: skip
 
-    def copies(self, carried: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
-        """Return a copy of each module, as ``nn.DataParallel`` makes it, without values yet.
+    def copies(
+        self, sources: dict[str, Any], carried: Collection[tuple[str, str]] = ()
+    ) -> dict[str, Any]:
+        """Return a copy of each module, as ``nn.DataParallel`` makes it; they hold each other.
 
         What is `carried`, by path and name, stays as it stands in the net.
         """
-        return self.joined(
-            {path: part.plain if part.is_layer else part.there for path, part in self.items()},
-            carried,
-        )
-
-    def joined(
-        self, sources: dict[str, Any], carried: Collection[tuple[str, str]] = ()
-    ) -> dict[str, Any]:
-        """Return copies of modules that hold each other."""
         copies: dict[str, Any] = {}
         for path, source in sources.items():
             copies[path] = object.__new__(type(source))

@@ -59,13 +59,12 @@ class Passes:
 
     def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
-        if torch.compiler.is_compiling() and self.in_turn:
-            return _uncompiled(self.outputs, run, args, kwargs)
-        if torch.compiler.is_compiling():
+        if self.in_turn:
+            outputs = self._in_turn(run, (args, kwargs))
+        elif torch.compiler.is_compiling():
             outputs = self._trace(run, args, kwargs)
         else:
-            way = self._in_turn if self.in_turn else self._at_once
-            outputs = way(run, (args, kwargs))
+            outputs = self._at_once(run, (args, kwargs))
         if len(run.leading) == 1:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, run.leading), outputs, "the output")
@@ -145,8 +144,9 @@ class Passes:
         keep(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
+    @torch.compiler.disable
     def _in_turn(self, run: Run, inputs: Any) -> Any:
-        """Run one member after the other.
+        """Run one member after the other, outside of a compiler's graph.
 
         What a checkpoint computes again for the gradient finds the values of its member.
         """
@@ -233,8 +233,10 @@ class Passes:
 
     def _stand_ins(self, run: Run, values: dict[str, Tensor]) -> dict[str, Any]:
         """Return what runs in place of each module: its code, on other values."""
-        stand_ins, at_once = self._parts.copies(self._carried), run.level is not None
-        for path, part in self._parts.items():
+        parts, at_once = self._parts.items(), run.level is not None
+        sources = {path: part.plain if part.is_layer else part.there for path, part in parts}
+        stand_ins = self._parts.copies(sources, self._carried)
+        for path, part in parts:
             stand_in, own = stand_ins[path], vars(stand_ins[path])
             own["training"] = part.there.training and run.keeps
             if at_once and part.is_layer:
@@ -254,12 +256,6 @@ class Passes:
             own, own_of = vars(stand_ins[path]), run.own if differs else (lambda x: x)
             own[key] = map_tensors(lambda _, x, own_of=own_of: own_of(x), own[key], key)
         return stand_ins
-
-
-@torch.compiler.disable
-def _uncompiled(outputs: Any, run: Run, args: Any, kwargs: Any) -> Any:
-    """Run members in turn, which no compiler follows, outside of its graph."""
-    return outputs(run, args, kwargs)
 
 
 def _as_autocast(value: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ class Traced:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._copies = parts.joined({path: part.plain for path, part in parts.items()})
+        self._copies = parts.copies({path: part.plain for path, part in parts.items()})
         for path, part in parts.items():
             own = vars(self._copies[path])
             own["_parameters"] = {**part.plain._parameters}
