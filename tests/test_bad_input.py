@@ -462,6 +462,7 @@ ENSEMBLE = [
     (lambda: setattr(ensemble(), "ensemble_size", 2), AttributeError, ["ensemble_size cannot be set", "2"]),
     (lambda: setattr(ensemble(method="rank1"), "samples", 0), ValueError, ["samples", "0"]),
     (lambda: setattr(ensemble(method="rank1"), "samples", 1.5), TypeError, ["samples", "1.5"]),
+    (lambda: setattr(ensemble(method="deep_ensemble"), "samples", 3), ValueError, ["samples", "3", "left out", "nothing is drawn"]),
     (lambda: run_ensemble(lambda self, x: (self.fc(x), self.fc(x).mean().item()), tones(B, m), method="deep_ensemble"), ValueError, ["output", "same for all members", "member 2"]),
     (lambda: run_ensemble(lambda self, x: iter([self.fc(x)]), tones(B, m)), TypeError, ["output", "list_iterator", "tuples"]),
 ]

@@ -147,7 +147,7 @@ class Ensemble(nn.Module):
 
     @property
     def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,), (S,) or (S, M)."""
+        """The axes in front of the batch, (M,), (S,) or (S, M)."""
         return tuple(n for n in (self._samples, self._ensemble_size) if n is not None)
 
     @property
