@@ -77,7 +77,8 @@ class Passes:
     def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
         if torch.compiler.is_compiling() and self.in_turn:
-            return _uncompiled(self.outputs, run, args, kwargs)
+            # Beside the graph. A decorator would load the compiler with the package.
+            return torch.compiler.disable(self.outputs)(run, args, kwargs)
         if torch.compiler.is_compiling():
             outputs = self._trace(run, args, kwargs)
         else:
@@ -347,12 +348,6 @@ class Passes:
                 stored += (value - stored).mean(0)
             else:
                 stored.copy_(value[0])
-
-
-@torch.compiler.disable
-def _uncompiled(outputs: Any, run: Run, args: Any, kwargs: Any) -> Any:
-    """Run members in turn, which no compiler follows, outside of its graph."""
-    return outputs(run, args, kwargs)
 
 
 def _as_autocast(value: Tensor) -> Tensor:
