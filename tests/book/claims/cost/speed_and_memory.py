@@ -121,8 +121,7 @@ says("need 20 microseconds for such", lambda: 1e6 * passed(50, 1, "loop"))
 says("A BatchEnsemble needs 16, so", lambda: 1e6 * passed(50, 1, SHARED))
 says("in one array needs only 11", lambda: 1e6 * passed(50, 1, DEEP))
 says("A layer of this width has 2,500 weights", lambda: NARROW.product_flops / 2)
-says("in a twentieth of a microsecond",
-     lambda: round(rates()[0] / NARROW.product_flops / 1e6) == 20)
+says("a twentieth of a microsecond", lambda: round(rates()[0] / NARROW.product_flops / 1e6) == 20)
 says("Nearly all of the time goes elsewhere", lambda: max(reached(50, 1, SHARED)) < 0.035)
 says("take a BatchEnsemble only 1.1 times", lambda: passed(50, 8, SHARED) / passed(50, 1, SHARED))
 says("all four matrices are multiplied in one call", lambda: calls(DeepEnsembleLinear(5, 7, 4)))
@@ -148,8 +147,7 @@ says("does four times as much with each byte",
      lambda: cost(2048, 1, SHARED).intensity / cost(2048, 1, DEEP).intensity)
 says("it could be four times as fast",
      lambda: np.divide(*(cost(2048, 1, name).seconds(*rates()) for name in BOTH)))
-says("Measured it is twice as fast",
-     lambda: 1.9 < passed(2048, 1, DEEP) / passed(2048, 1, SHARED) < 2.2)
+says("it is twice as fast", lambda: 1.9 < passed(2048, 1, DEEP) / passed(2048, 1, SHARED) < 2.2)
 says("but at 40% of the memory", lambda: reached(2048, 1, SHARED)[1])
 says("the deep ensemble reads at 77%", lambda: reached(2048, 1, DEEP)[1])
 says("that is read is used 256 times",

@@ -38,8 +38,7 @@ def becomes(method: str) -> bool:
 
 
 # fmt: off
-says("replace each block of 2 × 2 pixels",
-     lambda: np.divide((6, 8), images_out.halved(np.ones((6, 8))).shape))
+says("each block of 2 × 2", lambda: np.divide((6, 8), images_out.halved(np.ones((6, 8))).shape))
 says("three of every four numbers", lambda: (lost(), 4))
 says("turns it into any of our methods", lambda: all(map(becomes, (*SEVERAL, "rank1"))))
 says("Take the tenth of the pixels", lambda: images_out.DOUBTED == 0.1)
@@ -50,8 +49,7 @@ says("on the cat only 0.5 times", lambda: score("single", "cat", "off"))
 says("this simpler prediction has the lower NLL",
      lambda: max(gain("single", name) for name in ("cat", "grass")) < 0)
 says("On average over our five photographs", lambda: len(images_out.TEST))
-says("the deep ensemble has the largest gain",
-     lambda: max(images_out.METHODS, key=gain) == DEEP)
+says("the deep ensemble has the largest gain", lambda: max(images_out.METHODS, key=gain) == DEEP)
 says("0.25 nats a pixel", lambda: gain(DEEP))
 says("where one network has 0.10", gain)
 says("spread makes up 1.3% of its variance", lambda: score(DEEP, "all", "spread"))

@@ -69,6 +69,5 @@ reads("2 initializations on each", "next-task", "settings", "starts")
 says("four learning rates, from 0.003 to 0.1", lambda: (len(RATES), min(RATES), max(RATES)))
 says("on three other splits", lambda: len(np.setdiff1d(*(
     every(table, "rows", {}, "split") for table in ("next-task-tuning", "next-task")))))
-says("best at the lowest rate, so",
-     lambda: RATES[next_task.CONTESTANTS["fine_tuned"].chosen] == min(RATES))
+says("at the lowest rate,", lambda: RATES[next_task.CONTESTANTS["fine_tuned"].chosen] == min(RATES))
 says("over ten differences", lambda: sum("p" in one for one in entry("next-task", "summary")))

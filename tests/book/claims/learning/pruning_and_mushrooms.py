@@ -144,7 +144,6 @@ says("the noise of both goes on falling",
      lambda: all((np.diff(noise(way, part)) < 0).all() for way in TRICKS for part in PARTS))
 says("leave a seventh at 128", lambda: (abs(left("mean", 128) - 1 / 7) < 0.015).all())
 says("at 512 they leave 4%", lambda: (BATCHES[-1], *np.unique(left("mean", 512).round(2))))
-says("is quieter from the first example on",
-     lambda: max(left("rho", batch)[0] for batch in BATCHES) < 0.1)
+says("is quieter from the first", lambda: max(left("rho", batch)[0] for batch in BATCHES) < 0.1)
 says("Flipout begins where weight samples are", lambda: 0.95 < left("rho", 1)[1] < 1)
 says("leaves 8% in the end", lambda: left("rho", BATCHES[-1])[1])

@@ -105,11 +105,9 @@ says(["At width 16 seven others add about", "sixteen times the width it is about
 says("rises from 0.153", lambda: mean(BATCH, 16, "nll", 2))
 says("to 0.208", lambda: mean(BATCH, 16, "nll", 8))
 says("where each of two had 98.4%", lambda: mean(BATCH, 16, "train_accuracy", 2))
-says("members classify 98.4%, 96.2% and 92.9% of",
-     lambda: mean(BATCH, 16, "train_accuracy", 2, 4, 8))
+says("members classify 98.4%, 96.2% and 92.9%", lambda: mean(BATCH, 16, "train_accuracy", 2, 4, 8))
 says("only 92.9% of its training images rightly", lambda: mean(BATCH, 16, "train_accuracy", 8))
-says("happen to train at the same rate, so",
-     lambda: np.ptp(mean(BATCH, 16, "lr", 2, 4, 8)) < 1e-9)
+says("happen to train at the same rate, so", lambda: np.ptp(mean(BATCH, 16, "lr", 2, 4, 8)) < 1e-9)
 says(["classifies 6.0 points fewer of its training", "are 6.0 points worse on their"],
      lambda: -100 * gap(16, 8, "train_accuracy", "difference"))
 says("On new images it is 6.2 points", lambda: -100 * gap(16, 8, "members_accuracy", "difference"))
