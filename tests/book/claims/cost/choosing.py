@@ -19,7 +19,7 @@ from tests.book.claims.learning.shootout import (
     apart,
     beside,
 )
-from tests.book.conftest import ran, read
+from tests.book.conftest import ran
 from workshop.experiments.contest import reading
 
 CLAIMS = Claims("cost/choosing", unclaimed={
@@ -64,10 +64,7 @@ def by_task() -> list[bool]:
 @cache
 def inside() -> list[float]:
     """Return the parts of rows inside, by noise, as the page's cells count them."""
-    names = ran(PAGE, "the noise on the inputs", **ran(PAGE, "the nine errors"))
-    (cell,) = [cell.source for cell in read(PAGE).cells if "def inside_of" in cell.source]
-    exec(cell.split("explore(")[0], names)
-    return names["BY_NOISE"]
+    return ran(PAGE, "the nine errors", "the noise on the inputs", "def inside_of")["BY_NOISE"]
 
 
 # fmt: off

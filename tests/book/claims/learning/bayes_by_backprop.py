@@ -16,7 +16,7 @@ from ensedu.priors import Normal
 from ensedu.torch import predict
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.shootout import beside, units
-from tests.book.conftest import read
+from tests.book.conftest import ran
 from workshop.experiments import bayes, nuts, nuts_distances
 from workshop.figures.learning import bayes_by_backprop as figures
 
@@ -42,11 +42,7 @@ CORRELATED = np.linalg.inv([[1, 0.8], [0.8, 1]])
 def found() -> dict[str, Any]:
     """Return what the cells of the page find before they draw it."""
     points = np.hstack(gap.sample(np.random.default_rng(bayes.TYPICAL)))
-    names = {"torch": torch, "figures": figures, "points": points}
-    for cell in read("book/learning/bayes-by-backprop").cells:
-        if cell.cell_type == "code" and any(mark in cell.source for mark in CELLS):
-            exec(cell.source.split("\nshown = ")[0], names)
-    return names
+    return ran(f"book/{CLAIMS.chapter}", *CELLS, torch=torch, figures=figures, points=points)
 
 
 def line(around: int = 3) -> Any:

@@ -9,7 +9,7 @@ from ensedu.contest.swag import SNAPSHOTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
 from tests.book.claims.learning.shootout import BOTH, DEEP, SCALED, beside, words
-from tests.book.conftest import read
+from tests.book.conftest import ran
 from workshop.experiments import deep_ensembles
 from workshop.experiments import more_from_one_network as trained
 from workshop.experiments.contest import reading
@@ -24,12 +24,7 @@ CELLS = ("EPOCHS = 400", "TRIED =", "said = {T:", "STEPS = 1500", "rates = {")
 
 @cache
 def found() -> dict[str, Any]:
-    """Return what the cells of the page find before they draw it."""
-    names: dict[str, Any] = {}
-    for cell in read(f"book/{CLAIMS.chapter}").cells:
-        if any(mark in cell.source for mark in CELLS):
-            exec(cell.source.split("\nshown = ")[0], names)
-    return names
+    return ran(f"book/{CLAIMS.chapter}", *CELLS)
 
 
 def between(own: str, score: str = "nll", other: str = "end") -> dict[str, Any]:

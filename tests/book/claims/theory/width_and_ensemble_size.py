@@ -2,14 +2,13 @@
 
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from ensedu import counting
 from ensedu.theory import ntk
 from tests.book.claiming import Claims, entry, every, reader
-from tests.book.conftest import ran, read
+from tests.book.conftest import ran
 from workshop.experiments import width as runs
 from workshop.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate
 from workshop.running.machine import one_thread
@@ -82,9 +81,7 @@ def pushed(k: np.ndarray) -> float:
 @cache
 def others(width: int) -> float:
     """Return what seven others add before training, by the page's own kernel."""
-    cells = [cell.source for cell in read(f"book/{CLAIMS.chapter}").cells]
-    names: dict[str, Any] = {"runs": runs, "np": np}
-    exec(next(cell for cell in cells if "\ndef kernel(" in cell), names)
+    names = ran(f"book/{CLAIMS.chapter}", "\ndef kernel(", runs=runs, np=np)
     with one_thread():
         found = [names["others"](names["kernel"](width, seed), 8) for seed in range(10)]
     return np.sqrt(np.mean(np.square(found)))
