@@ -162,6 +162,7 @@ def prices() -> dict[str, dict[str, float | None]]:
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
+@functools.cache
 def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
     """Return `compared` of NLLs in other ways, by words: other references and fewer tasks."""
     tasks = task_scores("nll", tempered)

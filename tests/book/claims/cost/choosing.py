@@ -53,14 +53,6 @@ def kept(name: str) -> list[int]:
     return [row["kept"] for row in rows if row["contestant"] == name]
 
 
-def by_task() -> list[bool]:
-    """Say of each method and task whether the interval over splits lies on the better side."""
-    return [
-        task_difference(task, name, reference=REFERENCE).interval.high < 0
-        for task in reading.task_scores("nll", True) for name in task.values if name != REFERENCE
-    ]  # fmt: skip
-
-
 @cache
 def inside() -> list[float]:
     """Return the parts of rows inside, by noise, as the page's cells count them."""
@@ -101,7 +93,10 @@ says("on small networks and at most 3,000", lambda: round(contest.most_rows(), -
 says("as much as 22 networks, however", lambda: [*{*np.divide(kept("swag"), kept(REFERENCE))}])
 says("compare the 14 other methods with one", lambda: len(reading.compared(tempered=True)), COUNTED)
 says("on each of the 19 tasks", lambda: len(reading.task_scores("nll", True)))
-says("these 265 intervals over splits only twelve", lambda: (len(found := by_task()), sum(found)))
+says("these 265 intervals over splits only twelve",
+     lambda: (len(found := [task_difference(task, name, reference=REFERENCE).interval.high < 0
+         for task in reading.task_scores("nll", True) for name in task.values
+         if name != REFERENCE]), sum(found)))
 says("that is the largest one, 2.4", lambda: (ran(PAGE, "the nine errors")["high"].item() - 35) / 5)
 says("with a probability of at most 10%",
      lambda: np.mean([all(new > one for one in range(10) if one != new) for new in range(10)]))

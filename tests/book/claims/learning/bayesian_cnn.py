@@ -70,18 +70,6 @@ def larger_by_weights() -> float:
     return uncertainty.auroc(*both)
 
 
-def finds_misread() -> list[float]:
-    """Return how often each part of the doubt is larger for a misread digit."""
-    own = seen.known()["digits"]
-    return [uncertainty.auroc(part[~own.wrong], part[own.wrong]) for part in own.parts]
-
-
-def doubtful_digits() -> tuple[int, int]:
-    """Return how many misread digits are doubtful, and how many digits are."""
-    own = seen.known()["digits"]
-    return (own.wrong & (own.whole > seen.CUT)).sum(), (own.whole > seen.CUT).sum()
-
-
 def by_hand(m: float, s: float) -> np.ndarray:
     """Return both parts of the doubt between two answers."""
     p = 1 / (1 + np.exp(-(m + s * found("S = 2.0")["eps"])))
@@ -148,9 +136,12 @@ letters = partial(entry, seen.TABLE, "rows", 0, "letters", "label")
 says("goes from 61,706 parameters to 123,412",
      lambda: [counting.count(net).total for net in (lenet5(), et.ensemble(lenet5(), MEAN))])
 says("36 of 1,000 test digits", lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
-says("27 of them are among the 73", doubtful_digits)
+says("27 of them are among the 73", lambda: ((own := seen.known()["digits"]).wrong[
+     doubtful := own.whole > seen.CUT].sum(), doubtful.sum()))
 says("digits with a doubt above 0.2", lambda: seen.CUT)
-says("in 94% of all pairs of a", lambda: [*{round(one, 2) for one in finds_misread()}])
+says("in 94% of all pairs of a", lambda: [
+     *{round(uncertainty.auroc(part[~wrong], part[wrong]), 2) for own in [seen.known()["digits"]]
+       for part in own.parts for wrong in [own.wrong]}])
 says("In 52% of these pairs (51% to 62%", lambda: (larger(), *ends(map(larger, CUTS))))
 says("in 51% to 62% of the pairs", lambda: ends(map(larger, CUTS)))
 says("letter has the larger share in 52%", larger)

@@ -126,12 +126,6 @@ def upper_end(method: str) -> float:
     return (STRENGTHS[2] - ends[1]) / np.ptp(ends)
 
 
-def all_expect_more() -> bool:
-    """Say so: of four numbers none is farther than √3 standard deviations from their mean."""
-    ends = mixes.intervals(DEEP)[:, 4]
-    return ends.mean() - np.sqrt(3) * np.ptp(ends) / (2 * 1.6449) > MIX.strength + 5
-
-
 # fmt: off
 says("falls from 0.42 to 0.03", lambda: (unknown(4), unknown(256)))
 says("middle of the gap it only halves", lambda: 0.4 < unknown(256, 0.25) / unknown(4, 0.25) < 0.6)
@@ -224,4 +218,6 @@ says("their intervals miss this strength",
      lambda: MIX.strength < min(map(low, ("batch_ensemble", "rank1", "mc_dropout", "swag"))))
 says("its interval is not wider than",
      lambda: np.diff(mixes.intervals(DEEP)[:, [4, 2]], axis=0)[0].argmin() == 0)
-says("and all four expect too much", all_expect_more)
+# Of four numbers none is farther than √3 standard deviations from their mean.
+says("and all four expect too much", lambda: (ends := mixes.intervals(DEEP)[:, 4]).mean()
+     - np.sqrt(3) * np.ptp(ends) / (2 * 1.6449) > MIX.strength + 5)

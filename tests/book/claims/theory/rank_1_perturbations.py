@@ -39,13 +39,6 @@ def still() -> int:
     return (np.linalg.eigvalsh(leading) < 1e-3).sum()
 
 
-def up_and_down() -> bool:
-    """Say whether independent entries alone move the score beyond what rows and columns reach."""
-    spreads = [[points[:, 1].std() for points in own.values()]
-               for own in perturbed.clouds([0.03, 0.1]).values()]  # fmt: skip
-    return all(max(full, pair) < 0.1 < 0.4 < free for full, pair, free in spreads)
-
-
 def moments(p: float, q: float) -> list[float]:
     """Return an entry's size, and how it correlates with its row, its column and others."""
     found = separable(p * np.eye(2), q * np.eye(2))[0, 0].ravel()
@@ -56,7 +49,9 @@ def moments(p: float, q: float) -> list[float]:
 says("of its own, 2,500 in all", lambda: 50 * 50)
 says("if you draw only 100 numbers, one for", lambda: 50 + 50)
 says(["up and down, where rank-1 hardly does", "to first order, and independent entries do"],
-     up_and_down, "so it is with any weights")
+     lambda: all(max(full, pair) < 0.1 < 0.4 < free for full, pair, free in (
+         [points[:, 1].std() for points in own.values()]
+         for own in perturbed.clouds([0.03, 0.1]).values())), "so it is with any weights")
 says("only 16 equally likely draws", lambda: len(CELL["Z"]))
 says("become uncorrelated only if p is 0", lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
 says("at most m + n - 1 directions", lambda: 7 + 5 - (35 - still()))
