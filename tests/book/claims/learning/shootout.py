@@ -96,8 +96,9 @@ def wins(far: float) -> float:
     """Return how often those win that are so far ahead of another, of all pairs on all tasks."""
     won = []
     for task in reading.task_scores("nll"):
-        for one, other in permutations([v for n, v in task.values.items() if n != SCALED], 2):
-            if abs((other.mean() - one.mean()) / task.unit - far) < 0.1 * far:
+        own = [(v, v.mean() / task.unit) for n, v in task.values.items() if n != SCALED]
+        for (one, low), (other, high) in permutations(own, 2):
+            if abs(high - low - far) < 0.1 * far:
                 won.append((one[:, :, None] < other[:, None]).mean())
     return float(np.mean(won))
 
