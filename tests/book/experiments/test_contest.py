@@ -1,4 +1,4 @@
-"""The contest's tables are what its protocol makes, of known sets; pages say what they hold."""
+"""The contest's tables are what its protocol makes, and pages say what they hold."""
 
 import itertools
 import math
