@@ -3,7 +3,6 @@
 import itertools
 import math
 from itertools import combinations
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -12,13 +11,11 @@ from scipy import stats
 from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS
 from ensedu.contest.statistics import DELTA
-from ensedu.contest.tasks import given
-from ensedu.data import concrete
 from ensedu.methods import METHODS
 from tests.contest import small
 from workshop import measured
 from workshop.experiments import false_words
-from workshop.experiments.contest import mixes, reading
+from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import TASKS
 from workshop.plot.forest import EQUAL
 
@@ -127,36 +124,6 @@ def test_means_of_a_task_are_those_of_its_rows():
                 assert difference.mean == pytest.approx(gap, rel=1e-9, abs=1e-12)
     asked = bool(TASKS[task]().classes)
     assert {*found[REFERENCE]} == {k for k, (_, kinds) in reading.SCORES.items() if asked in kinds}
-
-
-def test_mixes_are_rows_that_nobody_was_trained_on():
-    """Ordinary ones, near the rows to train on, spread in strength; others are the farthest."""
-    own = given(TASKS["concrete"](), 0)
-    strength = own.center + own.unit * own.test[1][:, 0]
-    distance = np.linalg.norm(own.test[0][:, None] - own.fit[0], axis=2).min(axis=1)
-    near, chosen = distance <= np.median(distance), mixes.chosen()
-    for mix in chosen:
-        assert mix.strength == pytest.approx(strength[mix.row])
-        assert mix.distance == pytest.approx(distance[mix.row]) and mix.distance > 0
-    assert [mix.kind for mix in chosen] == ["ordinary"] * 3 + ["unusual"] * 3
-    for mix, percent in zip(chosen[:3], (10, 50, 90), strict=True):
-        assert near[mix.row]
-        wanted = np.percentile(strength, percent)
-        assert abs(mix.strength - wanted) == pytest.approx(np.abs(strength[near] - wanted).min())
-    farthest, age = {}, concrete().names.index("age")
-    for row, away in zip(np.delete(own.test[0], age, axis=1), distance, strict=True):
-        farthest[tuple(row)] = max(away, farthest.get(tuple(row), 0))
-    wanted = sorted(farthest.values())[:-4:-1]
-    np.testing.assert_allclose([mix.distance for mix in chosen[3:]], wanted)
-
-
-@pytest.mark.parametrize("contestant", ["single", "mc_dropout"])
-def test_intervals_hold_nine_tenths_of_what_was_predicted(contestant):
-    row = measured.row(measured.load(mixes.TABLE)["rows"], contestant=contestant)
-    for mix, low, high in zip(mixes.chosen(), *mixes.intervals(contestant), strict=True):
-        normal = NormalDist(row["mean"][mix.row], row["std"][mix.row])
-        assert normal.cdf(low) == pytest.approx(0.05)
-        assert normal.cdf(high) == pytest.approx(0.95)
 
 
 ROWS = {row["luck"]: row for row in measured.load("false-words")["rows"]}
