@@ -106,26 +106,6 @@ def test_passes_are_those_that_run():
     assert reading.costs("last_layer")["predict_seconds"] < 1.2
 
 
-def test_means_of_a_task_are_those_of_its_rows():
-    task = reading.tasks()[0]
-    found = reading.means(task)
-    assert {*found} == {*reading.contenders(), reading.SCALED}
-    for name, scores in found.items():
-        for score, (mean, difference) in scores.items():
-            one = both_copies(task, score, False)
-            if name in (REFERENCE, reading.SCALED):
-                own = both_copies(task, score, name == reading.SCALED)
-            else:
-                own = by_hand(task, name, score)
-            assert mean == pytest.approx(own.mean(), rel=1e-12)
-            assert (difference is None) == (name == REFERENCE)
-            if difference:
-                gap = (own.mean(axis=1) - one.mean(axis=1)).mean()
-                assert difference.mean == pytest.approx(gap, rel=1e-9, abs=1e-12)
-    asked = bool(TASKS[task]().classes)
-    assert {*found[REFERENCE]} == {k for k, (_, kinds) in reading.SCORES.items() if asked in kinds}
-
-
 ROWS = {row["luck"]: row for row in measured.load("false-words")["rows"]}
 
 
