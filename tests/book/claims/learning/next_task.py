@@ -27,7 +27,7 @@ def first_task_kept() -> bool:
         next_task.learn_task(net, task, few, lr=0.03, epochs=2, batch_size=32, seed=0)
         own = [p if name.endswith("weight") else p[0] for name, p in net.body.named_parameters()]
         kept.append([p.detach().clone() for p in (*own, *net.heads[0].parameters())])
-    same = all(map(torch.equal, one, other) for one in kept for other in kept)
+    same = all(all(map(torch.equal, one, other)) for one in kept for other in kept)
     return same and not torch.equal(kept[0][0], fresh)
 
 
