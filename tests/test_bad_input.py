@@ -253,6 +253,7 @@ CASES = [
     (lambda: mean_field().noise(None, 5), "TypeError: input_shape must be a tuple of integers, got 5 (int)"),
     (lambda: rank1().weight_matrices({"r": [[1.0], [1.0, 2.0]], "s": np.ndarray}), "TypeError: noise['r'] must be a plain NumPy array, got list"),
     (lambda: en.Sequential(*[linear()] * 2), "ValueError: layers must be different objects, got one Linear(5, 11) at 0 and 1"),
+    (lambda: en.Sequential(linear(), en.Sequential(tanh := en.Tanh()), tanh), "ValueError: layers must be different objects, got one Tanh() at …"),
     (lambda: en.SGD(altered(en.Sequential(linear(), linear()), lambda net: net.layers[1].params.update(net.layers[0].params)), 0.1), "ValueError: network has one array as 0.weight and 1.weight; accepted are arrays of one layer each"),
     # Torch
     (lambda: et.BatchEnsembleLinear(m, n, M, dtype=torch.int64), "TypeError: dtype must be a floating-point torch.dtype or None, got torch.int64 (dtype)"),

@@ -118,37 +118,6 @@ def layers(name, prior):
     return en.MeanFieldLinear(m, n, **options)
 
 
-@pytest.mark.parametrize("samples", [(), (7,)])
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("name", ["rank1", "mean_field"])
-def test_the_gradient_of_the_kl(name, prior, samples):
-    """By hand, by autograd, and by finite differences, from the same noise."""
-    layer = layers(name, PRIORS[prior])
-    rng = np.random.default_rng(3)
-    kinds = ("r", "s") if name == "rank1" else ("weight", "bias")
-    noise = {k: rng.standard_normal((*samples, *layer.params[f"{k}_mean"].shape)) for k in kinds}
-    layer.kl_backward(0.7, noise)
-    module = et.from_numpy(layer)
-    value = module.kl({k: torch.from_numpy(eps) for k, eps in noise.items()}).mean()
-    assert value.item() == pytest.approx(np.mean(layer.kl(noise)), rel=1e-12)
-    (0.7 * value).backward()
-    for key, parameter in module.named_parameters():
-        if not key.endswith(("_mean", "_rho")):
-            assert parameter.grad is None
-            continue
-        book = parameter.grad.mT if key.startswith("weight") else parameter.grad
-        np.testing.assert_allclose(layer.grads[key], book, rtol=1e-9, atol=1e-12)
-        array = layer.params[key]
-        for index in [(0,) * array.ndim, (-1,) * array.ndim]:
-            kept, ends = array[index], []
-            for step in (1e-5, -1e-5):
-                array[index] = kept + step
-                ends.append(0.7 * np.mean(layer.kl(noise)))
-            array[index] = kept
-            slope = (ends[0] - ends[1]) / 2e-5
-            assert layer.grads[key][index] == pytest.approx(slope, rel=1e-5, abs=1e-7)
-
-
 @pytest.mark.parametrize("name", ["rank1", "mean_field"])
 def test_a_layer_draws_its_kl_where_it_must(name):
     for prior, equal in ((Normal(1.0, 0.5), True), (Cauchy(1.0, 0.5), False)):
