@@ -67,9 +67,9 @@ def test_sets_are_conformal_and_hold_the_likeliest_class(calibration, level):
     folds = np.repeat(range(len(net.unseen_)), list(map(len, net.unseen_)))
     draws = np.random.default_rng(seed + 1), folds if calibration == 3 else None
     each = np.stack([of_network(one, new) for one in net.networks_])
-    expected = un.ConformalSets.fit(p, known, *draws).sets(
-        each if calibration == 3 else each[0], level=level, rng=np.random.default_rng(seed)
-    )
+    fitted, each = un.ConformalSets.fit(p, known, *draws), each if calibration == 3 else each[0]
+    np.testing.assert_allclose(net.conformal_.scores, fitted.scores, rtol=1e-12)
+    expected = fitted.sets(each, level=level, rng=np.random.default_rng(seed))
     expected[np.arange(B), net.predict_proba(new).argmax(axis=1)] = True
     for _ in range(2):
         assert np.array_equal(net.predict_set(new, level=level), expected)
