@@ -68,6 +68,7 @@ CASES = {
     "BatchEnsembleConv2d": (
         conv("BatchEnsembleConv2d", M, init="normal"), [*MEMBER_IMAGES, (S, M, B, *IMAGE)],
     ),
+    "BatchEnsembleConv2d, no bias": (conv("BatchEnsembleConv2d", M, bias=False), MEMBER_IMAGES),
     "BatchEnsembleConv2d, strides": (conv("BatchEnsembleConv2d", M, **STRIDES), MEMBER_IMAGES),
     "Rank1Conv2d": (conv("Rank1Conv2d", M, **SPREAD), [*MEMBER_IMAGES, (S, M, B, *IMAGE)]),
     "Rank1Conv2d, per example": (

@@ -35,8 +35,7 @@ class Adversary:
             )
         if not x.is_floating_point():
             raise TypeError(
-                "x must hold floats with adversarial above 0, got "
-                f"{checks.given_array(x)} of {x.dtype}"
+                f"x must hold floats with adversarial above 0, got {checks.given_array(x)}"
             )
         self.members = split or (
             number_of_members(net, "adversarial must be 0") if has_members(net) else None
