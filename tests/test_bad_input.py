@@ -23,7 +23,7 @@ from ensedu.contest import rounds, tasks
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.statistics import TaskScores, pooled, task_difference
 from ensedu.data import Curve, Split, Table, classes, clean, encoder, gap, noisy, patches, rotated
-from ensedu.priors import Normal
+from ensedu.priors import Cauchy, Normal
 from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
 from ensedu.theory import perturbations
 from ensedu.theory.perturbations import first_order, multiplicative, separable
@@ -198,6 +198,7 @@ CASES = [
     (lambda: counting.count(3), "TypeError: thing must be an ensedu.numpy layer or network or a torch.nn.Module, got 3 (int)"),
     (lambda: counting.count(torch.nn.LazyLinear(3)), "TypeError: thing holds .weight, a lazy parameter without a shape; accepted is a module whose parameters are all initialized"),
     (lambda: counting.linear(10**400, 3), "ValueError: in_features must be a positive integer below 2**63, got 100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 …"),
+    (lambda: counting.Count() + 3, "TypeError: unsupported operand type(s) for +: 'Count' and 'int'"),
     (lambda: counting.Count(layers=[counting.Count()]), "TypeError: layers must be a tuple of Counts, got [Count(shared=0, per_member=0, scales=0, biases=0, frozen=0)] (list)"),
     (lambda: methods.Method("a", "b", "c", "d", [WEIGHT]), "TypeError: arrays must be a tuple of Array, got [Array(name='weight', shape='m n', role='shared')] (list)"),
     (lambda: costs.Cost(1, 2, 0, 0).intensity, "ValueError: num_params and num_activations are 0, accepted is a cost that moves"),
@@ -254,6 +255,7 @@ CASES = [
     (lambda: et.mlp([m, n], "rank1", M)(tones(B, m), tones(M, m)), "TypeError: noise must be a dict of arrays, as net.noise() returns it, got Tensor"),
     (lambda: et.Sequential(torch.nn.Sequential(et.Rank1Linear(m, n, M))).noise(None, (B, m)), "ValueError: layer 0 is a Sequential around layers that draw, accepted are those layers themselves, or in an ensedu.torch.Sequential"),
     (lambda: et.from_numpy(3), "TypeError: layer must be one of AvgPool2d, BatchEnsembleConv2d, BatchEnsembleLinear … int"),
+    (lambda: et.variational.kl(tones(m), tones(m), Cauchy()), "TypeError: noise must be a tensor for a Cauchy prior, got None"),
     (lambda: et.to_numpy(torch.nn.Linear(m, n).bfloat16(), rng=rng()), "TypeError: module.weight is torch.bfloat16, accepted is float64 or float32"),
     (lambda: et.to_numpy(torch.nn.Linear(m, n, device="meta"), rng=rng()), "ValueError: module.weight is on the device 'meta', accepted is one with data"),
     (lambda: et.from_numpy(linear(), device="gpu"), "ValueError: device is 'gpu' (str), which Torch refuses: Expected one of cpu, cuda …"),
