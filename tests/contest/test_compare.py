@@ -19,12 +19,12 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from ensedu import command
-from ensedu.contest import compare
+from ensedu.contest import compare, plans
 from ensedu.contest.compare import fold_row
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_table import covered, rows_to_settle, verdicts
 from ensedu.contest.plans import as_task
-from ensedu.contest.rounds import run_split
+from ensedu.contest.rounds import FRESH, run_split
 from ensedu.contest.statistics import DELTA, TaskScores
 from ensedu.contest.tables import LEAST_ROWS, read_file, understand
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
@@ -422,6 +422,30 @@ def test_folds_follow_in_time_or_keep_groups():
     task = Task(name="t", label="t", x=by_group.x, y=by_group.y, groups=by_group.groups)
     parts = [{*(when % 17)[rows]} for rows in rows_of_split(task, 1).values()]
     assert sum(map(len, parts)) == 17
+
+
+@pytest.mark.parametrize("tabm", [None, "there"])
+def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(tabm, monkeypatch):
+    """By trainings that take as long as a table has rows, and as its epochs are."""
+
+    def told(pilot, cases, workers):
+        return [(k, one.parts[-1] * len(task.y), 0.01) for task, k, one in cases]
+
+    monkeypatch.setattr(plans, "in_processes", told)
+    monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
+    small, large = (understand(frame(rows), "y") for rows in (N, 4 * plans.USUAL_ROWS))
+    first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
+
+    def planned(table, minutes, **given):
+        found = plans.plan_of(table, minutes=minutes, seed=0, workers=1, **given)
+        rows = (found["subsample"] or {"rows": len(table.y)})["rows"]
+        return [*found["labels"]], found["search"]["starts"], found["search"]["part"], rows
+
+    assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], FRESH, 1.0, N)
+    assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
+    assert planned(small, 0.01) == (first, 1, plans.SHORTER[-1], N)
+    who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
+    assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 
 
 def dies(job):
