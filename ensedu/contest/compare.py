@@ -5,7 +5,7 @@ import html
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import COSTS, findings
+from ensedu.contest.findings import COSTS, Findings, findings
 from ensedu.contest.jobs import Contestant, Trained
 from ensedu.contest.kept import Kept, KeptClasses, KeptNumbers
 from ensedu.contest.ledger import Ledger
@@ -28,7 +28,7 @@ from ensedu.contest.report import page
 from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
-from ensedu.contest.words import words_of_plan, words_of_table
+from ensedu.contest.words import sentences, words_of_plan, words_of_table, written
 from ensedu.data import encoder
 
 __all__ = ["Comparison", "compare", "fold_row"]
@@ -80,8 +80,8 @@ class Comparison:
 
     Parameters
     ----------
-    data
-        What ``report.json`` holds, and all that a report says.
+    findings
+        All that a report says, as numbers (`ensedu.contest.findings.Findings`).
     understood, task
         The table as it was read (`ensedu.contest.tables.Understood`), and what contestants got.
     drawn
@@ -91,20 +91,26 @@ class Comparison:
         those that are practically equal the one with the fewest parameters.
     """
 
-    data: dict[str, Any]
+    findings: Findings
     understood: Any
     task: Task
     drawn: Int[Array, " N"]
     contestant: Contestant
 
     @property
+    def data(self) -> dict[str, Any]:
+        """What ``report.json`` holds."""
+        return dict(json.loads(written(self.findings)))
+
+    @property
     def table(self) -> Any:
         """A data frame: of each contestant the mean scores and costs, and its verdict."""
-        pandas, data, keys = optional("pandas", "data"), self.data, ["contestant", "temperature"]
-        rows = pandas.DataFrame(data["rows"])[[*keys, "nll", "error", *COSTS]]
+        pandas, keys = optional("pandas", "data"), ["contestant", "temperature"]
+        rows = pandas.DataFrame(map(asdict, self.findings.rows))[[*keys, "nll", "error", *COSTS]]
         found = rows.groupby(keys, sort=False).mean().reset_index().sort_values("nll")
         words = pandas.DataFrame(
-            data["verdicts"], columns=[*keys, "difference", "low", "high", "word"]
+            map(asdict, self.findings.verdicts),
+            columns=[*keys, "difference", "low", "high", "word"],
         )
         return found.merge(words, how="left", on=keys)
 
@@ -115,11 +121,11 @@ class Comparison:
         It is trained on the 55% of the rows on which that fold fits; others, which it was neither
         trained nor tested on, calibrate it.
         """
-        fold, name = SPLITS - 1, self.data["best"]
+        fold, name = SPLITS - 1, self.findings.best
         own = given(self.task, fold)
         setting = next(
-            dict(row["settings"]) for row in self.data["rows"]
-            if (row["contestant"], row["fold"]) == (name, fold)
+            dict(row.settings) for row in self.findings.rows
+            if (row.contestant, row.fold) == (name, fold)
         )  # fmt: skip
         epochs = int(setting.pop("epochs"))
         trained = fresh_start(self.task, own, name, self.contestant, fold, 0, setting, epochs)
@@ -128,8 +134,8 @@ class Comparison:
         return (KeptClasses if reader.classes else KeptNumbers)(
             self.contestant.label, trained, reader,
             encoder(fitted, unknown="ignore").fit(fitted), frame,
-            frame[self.data["table"]["target"]], center=own.center, unit=own.unit,
-            seed=self.data["seed"],
+            frame[self.findings.table.target], center=own.center, unit=own.unit,
+            seed=self.findings.seed,
         )  # fmt: skip
 
     def part(self, name: str, *, whole: bool = True) -> Any:
@@ -145,15 +151,16 @@ class Comparison:
     def report(self, path: str | Path) -> Path:
         """Write a page of one file that says all of it, and return where."""
         path = Path(path)
-        path.write_text(page(self.data), encoding="utf-8")
+        path.write_text(page(self.findings), encoding="utf-8")
         return path
 
     def __repr__(self) -> str:
-        return f"Comparison({self.data['answer']})"
+        return f"Comparison({' '.join(sentences(self.findings))})"
 
     def _repr_html_(self) -> str:
+        answer = html.escape(" ".join(sentences(self.findings)))
         table = self.table.to_html(index=False, float_format="{:.4g}".format)
-        return f"<p><strong>{html.escape(self.data['answer'])}</strong></p>{table}"
+        return f"<p><strong>{answer}</strong></p>{table}"
 
 
 def compare(
@@ -224,16 +231,16 @@ def compare(
         plan = plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
         ledger.begin(plan)
     offered = contestants or ENTRANTS
-    if absent := [name for name in plan["labels"] if name not in offered]:
+    if absent := [name for name in plan.labels if name not in offered]:
         raise ValueError(
             f"contestants must hold {', '.join(absent)}, too, which {output} has begun to compare, "
             f"got {', '.join(offered)}; or output must be another folder"
         )
     speak(words_of_plan(plan))
-    entrants = shortened({name: offered[name] for name in plan["labels"]}, plan["search"]["part"])
-    rows = plan["subsample"]["rows"] if plan["subsample"] else len(table.y)
+    entrants = shortened({name: offered[name] for name in plan.labels}, plan.search.part)
+    rows = plan.subsample.rows if plan.subsample else len(table.y)
     own, drawn = as_task(table, seed, rows)
-    seconds, starts, curve = plan["seconds"], plan["search"]["starts"], rows < len(table.y)
+    seconds, starts, curve = plan.seconds, plan.search.starts, rows < len(table.y)
     missing = [
         (own, k, entrants[k], fold, starts, curve)
         for fold in range(SPLITS)
@@ -246,27 +253,24 @@ def compare(
         disable=None if say else True,
     )  # fmt: skip
 
-    data = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
-    publish(ledger, data)
+    def published(check: Mapping[str, Any] | None = None) -> Findings:
+        found = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
+        found = replace(found, check=check)
+        ledger.write("report.json", written(found))
+        ledger.write("report.html", page(found))
+        return found
+
+    found = published()
     with bar:
         for row in in_processes(fold_row, missing, workers):
             ledger.add(row)
             bar.update(seconds[row["contestant"]] / SPLITS)
-            data = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
-            publish(ledger, data)
-    found = Comparison(
-        data=data, understood=table, task=own, drawn=drawn, contestant=entrants[data["best"]]
+            found = published()
+    done = Comparison(
+        findings=found, understood=table, task=own, drawn=drawn, contestant=entrants[found.best]
     )
-    last = found.part("test", whole=False)
-    data["check"] = found.best.check(last, last[target]).data()
-    publish(ledger, data)
-    return found
-
-
-def publish(ledger: Ledger, data: Mapping[str, Any]) -> None:
-    """Write both reports."""
-    ledger.write("report.json", json.dumps(data, indent=1, ensure_ascii=False))
-    ledger.write("report.html", page(data))
+    last = done.part("test", whole=False)
+    return replace(done, findings=published(done.best.check(last, last[target]).data()))
 
 
 def fingerprint(table: Understood) -> str:

@@ -116,9 +116,7 @@ def test_what_is_done_with_columns_is_said():
     )  # fmt: skip
     twice = pd.concat([own, own.iloc[:5], own.iloc[5:8].assign(y=np.nan)])
     found = understand(twice, "y")
-    done = {
-        one["name"]: (one["kind"], one["treatment"], one["note"]) for one in found.about["columns"]
-    }
+    done = {one.name: (one.kind, one.treatment, one.note) for one in found.about.columns}
     left = {name: note for name, (_, how, note) in done.items() if how == "left out"}
     assert left == {
         "number": "names each row", "code": "names each row", "one": "is constant",
@@ -129,13 +127,13 @@ def test_what_is_done_with_columns_is_said():
         1e6
     )
     assert done["gaps"][2] == "gaps: 1, as the median" and done["word"][1] == "2 words, one-hot"
-    assert "Rows without y are left out: 3." in found.about["notes"]
-    assert "Copies of another row are left out: 5." in found.about["notes"]
-    assert "Dates are read with the day first." in found.about["notes"]
+    assert "Rows without y are left out: 3." in found.about.notes
+    assert "Copies of another row are left out: 5." in found.about.notes
+    assert "Dates are read with the day first." in found.about.notes
     assert found.reader.log and np.allclose(found.y[:, 0], np.log(price))
-    copies = [words for words in found.about["warnings"] if "all but says" in words]
+    copies = [words for words in found.about.warnings if "all but says" in words]
     assert [words.split()[0] for words in copies] == ["copy"]
-    assert any(words.startswith("day is a date") for words in found.about["warnings"])
+    assert any(words.startswith("day is a date") for words in found.about.warnings)
     pd.testing.assert_frame_equal(found.reader.inputs(own.iloc[:7]), found.x.iloc[:7])
     written = found.reader.as_written(found.x)
     assert written["far"].max() == pytest.approx(1e6) and written["word"].equals(found.x["word"])
@@ -168,14 +166,14 @@ def test_groups_order_and_copies_of_classes_are_warned_of():
     rng = np.random.default_rng(3)
     patient = np.repeat(rng.permutation(40), 5)
     y = 9 * rng.standard_normal(40)[patient] + rng.standard_normal(200)
-    found = understand(frame(200, y=y, patient=patient), "y").about["warnings"]
+    found = understand(frame(200, y=y, patient=patient), "y").about.warnings
     assert any("grouped by patient" in words for words in found)
     walk = frame(200, y=np.cumsum(rng.standard_normal(200)))
-    assert any("Neighboring" in words for words in understand(walk, "y").about["warnings"])
-    assert not understand(frame(200), "y").about["warnings"]
+    assert any("Neighboring" in words for words in understand(walk, "y").about.warnings)
+    assert not understand(frame(200), "y").about.warnings
     kind = rng.integers(0, 2, 200)
     told = frame(200, y=np.array(["no", "yes"])[kind], told=np.array(["n", "y"])[kind])
-    assert [w.split()[0] for w in understand(told, "y").about["warnings"]] == ["told"]
+    assert [w.split()[0] for w in understand(told, "y").about.warnings] == ["told"]
 
 
 WORDS = st.sampled_from(["oak", "$3", "2024-01-02", "7%", ""])
@@ -329,7 +327,7 @@ def scores(*rivals):
 @pytest.mark.parametrize("rivals", [(0.0,), (1.0, 0.0, 0.5), (0.3, 0.2, -0.4, 0.0), (2, 2, 2)])
 def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     own = scores(*rivals)
-    found = verdicts(own, reference="single", rows=100)
+    found = {one.contestant: one for one in verdicts(own, reference="single", rows=100)}
     p = {
         k: resampled((v - own.values["single"]).mean(axis=1), train=55, test=20).p
         for k, v in own.values.items() if k != "single"
@@ -337,11 +335,11 @@ def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     for (name, one), adjusted in zip(
         sorted(found.items()), holm([p[k] for k in sorted(p)]), strict=True
     ):
-        assert one["p"] == pytest.approx(adjusted), name
-        assert (one["low"] > 0 or one["high"] < 0) == (adjusted <= 0.05)
-        assert one["word"].startswith(("better", "worse")) == (adjusted <= 0.05)
-        assert one["margin"] == DELTA * own.unit
-        assert (one["rows_to_settle"] is None) == (one["word"] != "unclear")
+        assert one.p == pytest.approx(adjusted), name
+        assert (one.low > 0 or one.high < 0) == (adjusted <= 0.05)
+        assert one.word.startswith(("better", "worse")) == (adjusted <= 0.05)
+        assert one.margin == DELTA * own.unit
+        assert (one.rows_to_settle is None) == (one.word != "unclear")
 
 
 @pytest.mark.parametrize(("mean", "half", "margin"), [(0.3, 0.5, 0.1), (0.02, 0.5, 0.1), (0, 3, 1)])
@@ -378,21 +376,21 @@ def test_the_worst_group_is_the_least_likely():
     inside[150:170] = False
 
     def worst(x):
-        return covered(x, inside, 0.9, [10**5])["worst"]
+        return covered(x, inside, 0.9, [10**5]).worst
 
     found = worst(x)
-    assert (found["column"], found["rows"], found["inside"]) == ("n", 50, 30)
-    assert found["value"] == "150 to 199" and found["p"] < 1e-6
-    assert found["p"] == worst(x[["n"]])["p"] * 7 / 4  # groups
+    assert (found.column, found.rows, found.inside) == ("n", 50, 30)
+    assert found.value == "150 to 199" and found.p < 1e-6
+    assert found.p == worst(x[["n"]]).p * 7 / 4  # groups
     dates = x.assign(n=pd.to_datetime("2024-01-01") + pd.to_timedelta(x["n"], "D"))
-    assert worst(dates)["value"] == "2024-05-30 to 2024-07-18"
+    assert worst(dates).value == "2024-05-30 to 2024-07-18"
     wide = worst(x[["n"]] * 987.654)
-    assert wide["value"] == "148,100 to 196,500" and wide["rows"] == 50
+    assert wide.value == "148,100 to 196,500" and wide.rows == 50
     few = x[["n"]].assign(n=np.where(inside, 0.0, 1.0) + 0.0)
     few.loc[140:, "n"] = 1.0
-    assert worst(few)["value"] == "1"  # two numbers are two groups
+    assert worst(few).value == "1"  # two numbers are two groups
     inside[:20] = False  # too few to be a group
-    assert worst(x[["rare"]])["value"] == "b"
+    assert worst(x[["rare"]]).value == "b"
 
 
 def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck():
@@ -401,8 +399,8 @@ def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck()
     for _ in range(tables):  # the 18th of 19 scores
         inside = rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
         found = covered(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
-        within += found["luck"][0] <= found["inside"] <= found["luck"][1]
-        bad += found["worst"]["p"] < 0.05
+        within += found.luck[0] <= found.inside <= found.luck[1]
+        bad += found.worst.p < 0.05
     assert binom.ppf(1e-3, tables, 0.95) <= within <= binom.ppf(1 - 1e-3, tables, 0.97)
     assert bad <= binom.ppf(0.97, tables, 0.05)
 

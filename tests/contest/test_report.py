@@ -1,14 +1,17 @@
 """The report of a comparison: what it says, shows and draws, and that it needs nothing else."""
 
 import copy
+import json
 import re
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from ensedu.contest.findings import Findings
+from ensedu.contest.ledger import typed
 from ensedu.contest.report import page
-from ensedu.contest.words import sentences
+from ensedu.contest.words import sentences, written
 
 LABELS = {
     "linear": "linear model", "boosting": "gradient boosting", "single": "one network",
@@ -20,7 +23,7 @@ ODD = '<img src="https://a.b/c.png">&"\''
 
 def verdict(name, word, difference=0.0, half=0.05, temperature=True, rows=None):
     return {
-        "contestant": name, "temperature": temperature, "against": "single", "word": word,
+        "contestant": name, "temperature": temperature, "word": word,
         "difference": difference, "low": difference - half, "high": difference + half, "p": 0.013,
         "margin": 0.02, "rows_to_settle": rows,
     }  # fmt: skip
@@ -39,21 +42,22 @@ def data(*verdicts, finished=True, **table):
     ]  # fmt: skip
     about = {
         "name": "homes.csv", "target": "price", "task": "regression", "classes": [],
-        "unit_note": "nats an example, of the density of price", "rows": 530, "rows_used": 523,
+        "rows": 530, "rows_used": 523,
         "splits": "random", "by": None,
         "columns": [{"name": ODD, "kind": "names", "treatment": "a column a word", "note": ""}],
-        "notes": [], "warnings": [f"{ODD} all but says the target."],
+        "notes": [ODD], "warnings": [f"{ODD} all but says the target."],
     }  # fmt: skip
     plan = {
         "folds": 5, "minutes": 10, "workers": 2, "labels": LABELS, "methods": METHODS,
-        "search": {"starts": 4, "part": 1.0, "batch_size": 32}, "subsample": None, "seconds": {},
+        "search": {"settings": 6, "lengths": 3, "starts": 4, "part": 1.0, "batch_size": 32},
+        "subsample": None, "seconds": {},
     }  # fmt: skip
     worst = {"column": ODD, "value": "oak", "rows": 40, "inside": 30, "p": 0.02}
     return {
         "versions": {"ensedu": "1.0.0"}, "seed": 0, "finished": finished, "best": "single",
         "progress": {"done": 25 if finished else 7, "of": 25},
         "table": about | table, "plan": plan, "verdicts": [*verdicts],
-        "rows": rows if finished else rows[:14], "learning": [], "decisions": [ODD],
+        "rows": rows if finished else rows[:14], "learning": [], "failed": {},
         "coverage": [
             {"level": 0.9, "rows": 523, "inside": 470, "worst": worst, "luck": [450, 490]}
         ],
@@ -62,11 +66,19 @@ def data(*verdicts, finished=True, **table):
 
 
 def answer(found):
-    return " ".join(sentences(found))
+    return " ".join(sentences(typed(Findings, found)))
 
 
 def soup(found):
-    return BeautifulSoup(page(found), "html.parser")
+    return BeautifulSoup(page(typed(Findings, found)), "html.parser")
+
+
+def test_a_file_holds_what_was_found_and_what_is_said_of_it():
+    found = typed(Findings, WHOLE | {"failed": {"linear": ODD}})
+    data = json.loads(written(found))
+    assert typed(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
+    assert data["answer"] == answer(WHOLE)
+    assert data["decisions"][-1] == f"linear model is left out: {ODD}"
 
 
 @pytest.mark.parametrize(
