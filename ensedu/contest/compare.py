@@ -6,13 +6,10 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
-from numpy import ndarray as Array
 
 import ensedu
 from ensedu.common import checks
@@ -53,7 +50,7 @@ def fold_row(
             rows = np.random.default_rng(fold).permutation(len(own.fit[0]))[: len(own.fit[0]) // 2]
             half = replace(own, fit=(own.fit[0][rows], own.fit[1][rows]))
             setting = contestant.tries[choice.number]
-            again = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
+            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
             both = again(x), again(x).sharpened(again(held), known)
             found["half"] = [one.scores(y, own.unit)["nll"] for one in both]
         return found
@@ -63,8 +60,8 @@ def fold_row(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
             row = run_split(task, name, contestant, fold, starts=starts, also=also)
-    except (ValueError, FloatingPointError) as error:
-        return case | {"failed": str(error)}
+    except (ValueError, FloatingPointError) as problem:
+        return case | {"failed": str(problem)}
     both, error = (row, row["scaled"]), "error" if task.classes else "rmse"
     found = {
         "nll": [one["nll"] for one in both], "error": [np.mean(one[error]) for one in both],
@@ -82,20 +79,18 @@ class Comparison:
     ----------
     findings
         All that a report says, as numbers (`ensedu.contest.findings.Findings`).
-    understood, task
-        The table as it was read (`ensedu.contest.tables.Understood`), and what contestants got.
-    drawn
-        Which rows of the table those of the task are.
-    contestant
-        Whom to take: the best of those that are better than one network; if none is, of that and
-        those that are practically equal the one with the fewest parameters.
+    best
+        An estimator for new rows, of whom to take: the best of those that are better than one
+        network; if none is, of that and those that are practically equal the one with the fewest
+        parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
+        it was neither trained nor tested on, calibrate it.
+    tested
+        The rows of the table that the last fold tests on.
     """
 
     findings: Findings
-    understood: Any
-    task: Task
-    drawn: Int[Array, " N"]
-    contestant: Contestant
+    best: Kept
+    tested: Any
 
     @property
     def data(self) -> dict[str, Any]:
@@ -113,40 +108,6 @@ class Comparison:
             columns=[*keys, "difference", "low", "high", "word"],
         )
         return found.merge(words, how="left", on=keys)
-
-    @cached_property
-    def best(self) -> Kept:
-        """The `contestant` as an estimator for new rows: that of the last fold, trained again.
-
-        It is trained on the 55% of the rows on which that fold fits; others, which it was neither
-        trained nor tested on, calibrate it.
-        """
-        fold, name = SPLITS - 1, self.findings.best
-        own = given(self.task, fold)
-        setting = next(
-            dict(row.settings) for row in self.findings.rows
-            if (row.contestant, row.fold) == (name, fold)
-        )  # fmt: skip
-        epochs = int(setting.pop("epochs"))
-        trained = fresh_start(self.task, own, name, self.contestant, fold, 0, setting, epochs)
-        fitted = self.task.rows(rows_of_split(self.task, fold)["fit"])
-        frame, reader = self.part("calibrate"), self.understood.reader
-        return (KeptClasses if reader.classes else KeptNumbers)(
-            self.contestant.label, trained, reader,
-            encoder(fitted, unknown="ignore").fit(fitted), frame,
-            frame[self.findings.table.target], center=own.center, unit=own.unit,
-            seed=self.findings.seed,
-        )  # fmt: skip
-
-    def part(self, name: str, *, whole: bool = True) -> Any:
-        """Return the rows of a part of the last fold, such as ``"test"``, as the table has them.
-
-        Unless `whole`, one of each group: others of it are no new rows, each by itself.
-        """
-        rows = rows_of_split(self.task, SPLITS - 1)[name]
-        if not whole and self.task.groups is not None:
-            rows = rows[np.sort(np.unique(self.task.groups[rows], return_index=True)[1])]
-        return self.understood.frame.iloc[self.drawn[rows]]
 
     def report(self, path: str | Path) -> Path:
         """Write a page of one file that says all of it, and return where."""
@@ -266,11 +227,32 @@ def compare(
             ledger.add(row)
             bar.update(seconds[row["contestant"]] / SPLITS)
             found = published()
-    done = Comparison(
-        findings=found, understood=table, task=own, drawn=drawn, contestant=entrants[found.best]
+    parts = rows_of_split(own, SPLITS - 1)
+    frames = {name: table.frame.iloc[drawn[each]] for name, each in parts.items()}
+    best = keep(found, table, own, entrants[found.best], frames["calibrate"])
+    new = tested = frames["test"]
+    if own.groups is not None:  # others of a group are no new rows, each by itself
+        new = tested[~pandas.Series(own.groups[parts["test"]]).duplicated().to_numpy()]
+    found = published(best.check(new, new[target]).data())
+    return Comparison(findings=found, best=best, tested=tested)
+
+
+def keep(
+    found: Findings, table: Understood, task: Task, contestant: Contestant, calibrate: Any
+) -> Kept:
+    """Return the best contestant of the last fold, trained again, as an estimator."""
+    fold, name = SPLITS - 1, found.best
+    own, fit = given(task, fold), task.rows(rows_of_split(task, fold)["fit"])
+    (setting, *_) = (
+        dict(row.settings) for row in found.rows if (row.contestant, row.fold) == (name, fold)
     )
-    last = done.part("test", whole=False)
-    return replace(done, findings=published(done.best.check(last, last[target]).data()))
+    epochs = int(setting.pop("epochs"))
+    return (KeptClasses if table.reader.classes else KeptNumbers)(
+        contestant.label,
+        fresh_start(task, own, name, contestant, fold, 0, setting, epochs), table.reader,
+        encoder(fit, unknown="ignore").fit(fit), calibrate, calibrate[found.table.target],
+        center=own.center, unit=own.unit, seed=found.seed,
+    )  # fmt: skip
 
 
 def fingerprint(table: Understood) -> str:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,16 +89,15 @@ def verdicts(
     own = scores.values[reference].mean(axis=1)
     others = {k: v.mean(axis=1) - own for k, v in scores.values.items() if k != reference}
     size = {"train": scores.train, "test": scores.test}
-    p = {name: resampled(each, **size).p for name, each in others.items()}
-    adjusted = dict(zip(p, holm([*p.values()]).tolist(), strict=True)) if p else {}
-    found, tests, rejects = [], len(p), True
-    for name in sorted(p, key=p.__getitem__):
-        each = resampled(others[name], **size, level=1 - LEVEL / tests)
-        rejects = rejects and p[name] <= LEVEL / tests
-        tests -= rejects
+    p = [resampled(each, **size).p for each in others.values()]
+    adjusted = holm(p) if p else np.array([])
+    names, clear, found = [*others], (adjusted <= LEVEL).sum(), []
+    for step, i in enumerate(np.argsort(p, kind="stable")):
+        level = 1 - LEVEL / (len(p) - min(step, clear))
+        each = resampled(others[names[i]], **size, level=level)
         one = Verdict(
-            contestant=name, temperature=temperature, difference=each.mean, low=each.low,
-            high=each.high, p=adjusted[name], margin=DELTA * unit,
+            contestant=names[i], temperature=temperature, difference=each.mean, low=each.low,
+            high=each.high, p=float(adjusted[i]), margin=DELTA * unit,
             word=verdict(each.low / unit, each.high / unit),
             rows_to_settle=rows_to_settle(each.low, each.high, DELTA * unit, rows),
         )  # fmt: skip
@@ -137,25 +136,23 @@ def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequenc
     missed = max(sum(k + 1 for k in calibrated) - held, 1e-9)
     found = []
     for name, column in x.items():
-        value = column.factorize(sort=True)[0]
+        value = column
         if column.dtype.kind in "fM" and column.nunique() > PARTS:
-            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop").to_numpy()
-        for i in np.unique(value[value >= 0]):
-            own, there = inside[value == i], column[value == i].sort_values()
-            if len(own) >= LEAST_GROUP:
-                chance = float(betabinom.cdf(own.sum(), len(own), held, missed))
-                ends = dict.fromkeys(map(_plain, (there.iloc[0], there.iloc[-1])))
-                found.append((chance, name, " to ".join(ends), len(own), int(own.sum())))
-    worst = None
-    if found:
-        p, column, value, rows, held_there = min(found)
-        worst = Worst(
-            p=min(1.0, p * len(found)), column=column, value=value, rows=rows, inside=held_there
-        )
+            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop")
+        cells = pandas.DataFrame({"inside": inside, "cell": column.to_numpy()})
+        for _, own in cells.groupby(value.to_numpy()):
+            if (rows := len(own)) >= LEAST_GROUP:
+                ends, count = own["cell"].agg(["min", "max"]), int(own["inside"].sum())
+                one = Worst(
+                    p=float(betabinom.cdf(count, rows, held, missed)), column=name, rows=rows,
+                    value=" to ".join(dict.fromkeys(map(_plain, ends))), inside=count,
+                )  # fmt: skip
+                found.append(one)
+    worst = min(found, key=lambda one: one.p, default=None)
     low, high = betabinom.interval(0.95, len(inside), held, missed)
     return Coverage(
         level=level, rows=len(inside), inside=int(inside.sum()), luck=(float(low), float(high)),
-        worst=worst,
+        worst=worst and replace(worst, p=min(1.0, worst.p * len(found))),
     )  # fmt: skip
 
 

@@ -35,17 +35,12 @@ def words_of_table(about: About) -> str:
 
 def words_of_plan(plan: Plan) -> str:
     """Return a plan as text to read before it is carried out."""
-    search, lines = plan.search, []
-    short = f"; trainings are {search.part:g} times as long as usual" * (search.part < 1)
-    if sub := plan.subsample:
-        lines.append(
-            f"{sub.rows:,} of {sub.of:,} rows are drawn, to fit into the minutes: the answer holds "
-            "for tables of that size."
-        )
-    lines.append(
+    search = plan.search
+    lines = [
         f"Plan: {plan.folds} folds; in each, {search.settings} settings at {search.lengths} "
-        f"lengths; trainings that are scored: {search.starts}{short}"
-    )
+        f"lengths; trainings that are scored: {search.starts}.",
+        *_limits(plan),
+    ]
     lines += [f"  {plan.labels[k]}: about {own:,.0f} seconds" for k, own in plan.seconds.items()]
     minutes = sum(plan.seconds.values()) / plan.workers / 60
     lines.append(f"About {minutes:.1f} minutes on {plan.workers} processes.")
@@ -105,24 +100,31 @@ def sentences(found: Findings) -> list[str]:
     said += [" ".join(lists)] if lists else []
     if unclear:
         said.append(_settled(found, unclear))
-    if sub := plan.subsample:
-        said.append(
-            f"This holds for tables of about {sub.rows:,} rows, drawn from {sub.of:,} to fit into "
-            "the minutes: with all of them the order may be another."
-        )
-    few = [
-        f"trainings are {LENGTHS.get(plan.search.part)} as long as usual" * (plan.search.part < 1),
-        f"{plan.search.starts} of usually {FRESH} is scored" * (plan.search.starts < FRESH),
-    ]
-    if any(few):
-        said.append(
-            f"The minutes were few, so {_listed([*filter(None, few)])}: with more minutes the "
-            "order may be another, too."
-        )
+    said += _limits(plan)
     if table.splits == "time":
         said.append(
             "Folds follow each other in time, and the test supposes random ones: take its words as "
             "a description."
+        )
+    return said
+
+
+def _limits(plan: Plan) -> list[str]:
+    """Return what the minutes did not allow."""
+    said, search = [], plan.search
+    if sub := plan.subsample:
+        said.append(
+            f"{sub.rows:,} of {sub.of:,} rows are drawn, to fit into the minutes: words hold for "
+            "tables of that size, and with all rows the order may be another."
+        )
+    few = []
+    if search.part < 1:
+        few.append(f"trainings are {LENGTHS[search.part]} as long as usual")
+    if search.starts < FRESH:
+        few.append(f"each method is scored by {search.starts} a fold instead of {FRESH}")
+    if few:
+        said.append(
+            f"The minutes are few, so {_listed(few)}: with more minutes the order may be another."
         )
     return said
 

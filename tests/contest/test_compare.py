@@ -291,7 +291,7 @@ def test_until_it_is_done_it_says_so(run, tmp_path, monkeypatch):
 
 def test_words_and_coverage_follow_from_the_rows(run):
     _, _, found = run
-    data, task = found.data, found.task
+    data, task = found.data, as_task(understand(frame(), "y", name="small"), 0, N)[0]
     tested = [rows_of_split(task, fold)["test"] for fold in range(SPLITS)]
     assert sorted(data["held_out"]["row"]) == [*range(N)]
     fit, test = len(rows_of_split(task, 0)["fit"]), len(tested[0])
@@ -307,12 +307,26 @@ def test_words_and_coverage_follow_from_the_rows(run):
         interval = resampled(difference, train=fit, test=test)
         assert one["difference"] == pytest.approx(interval.mean)
         assert interval.p <= one["p"] <= 2 * interval.p  # of two contestants
-    low, high = found.best.predict_interval(found.part("test"), 0.8)
-    y = found.part("test")["y"].to_numpy()
+    low, high = found.best.predict_interval(found.tested, 0.8)
+    y = found.tested["y"].to_numpy()
     fold = np.array(data["held_out"]["fold"]) == SPLITS - 1
     below = np.array(data["held_out"]["below"])[fold]
     inside = below < math.ceil(0.8 * (data["held_out"]["calibrated"][-1] + 1))
     np.testing.assert_array_equal(inside, (low <= y) & (y <= high))
+
+
+def test_it_shows_itself_and_writes_its_report(run, tmp_path):
+    _, options, found = run
+    table = found.table.set_index(["contestant", "temperature"])
+    rows = [row for row in found.findings.rows if row.contestant == "linear" and row.temperature]
+    (said,) = (one for one in found.findings.said() if one.contestant == "linear")
+    one = table.loc["linear", True]
+    assert one["nll"] == pytest.approx(np.mean([row.nll for row in rows]))
+    assert (one["difference"], one["word"]) == (said.difference, said.word)
+    assert table["word"].isna().sum() == 2  # of one network itself
+    path = found.report(tmp_path / "report.html")
+    assert path.read_text() == (options["output"] / "report.html").read_text()
+    assert found.data["answer"] in repr(found) and "<table" in found._repr_html_()
 
 
 def scores(*rivals):
