@@ -57,7 +57,7 @@ def _theme() -> str:
 
 
 def _section(title: str, how: str, *parts: str) -> str:
-    shown = re.sub("`(.+?)`", r"<code>\1</code>", escape(how))
+    shown = re.sub("`(.+?)`", r"<code>\1</code>", escape(how)).replace("\n", '</p><p class="how">')
     return f'<section><h2>{title}</h2><p class="how">{shown}</p>{"".join(parts)}</section>'
 
 
@@ -173,8 +173,8 @@ def _check(said: str, how: str) -> str:
 def _costs(found: Findings) -> str:
     heads = {
         "nll": "NLL", "error": "wrong, in %" if found.table.classes else "RMSE",
-        "parameters": "parameters", "train_seconds": "seconds to train once",
-        "predict_seconds": "to predict a fold",
+        "parameters": "parameters", "train_seconds": "seconds to train",
+        "predict_seconds": "seconds to predict",
     }  # fmt: skip
     means = {key: found.means(key) for key in heads}
     lines = {name: list[str]() for name in sorted(means["nll"], key=means["nll"].__getitem__)}

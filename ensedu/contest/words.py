@@ -7,11 +7,12 @@ from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.findings import Findings
+from ensedu.contest.networks import MEMBERS
 from ensedu.contest.one_table import Coverage, Verdict
 from ensedu.contest.plans import Plan
 from ensedu.contest.rounds import FRESH
 from ensedu.contest.tables import About
-from ensedu.contest.tasks import PARTS
+from ensedu.contest.tasks import PARTS, Task
 
 __all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_differences",
            "of_sizes", "of_worst", "sentences", "words_of_plan", "words_of_table",
@@ -22,6 +23,13 @@ COUNTED = ("ensemble", "bnn", "model")
 #: From so many rows on nobody has them.
 NEVER = 10**8
 LENGTHS = {0.5: "half", 0.25: "a quarter"}
+WHO = {
+    REFERENCE: f"It has hidden layers of {' and '.join(map(str, Task.hidden))} units",
+    "deep_ensemble": f"a deep ensemble averages {MEMBERS} of them",
+    "batch_ensemble": f"a BatchEnsemble averages {MEMBERS} that share their matrices",
+    "linear": "the linear model is scikit-learn's Ridge or LogisticRegression",
+    "boosting": "gradient boosting is its HistGradientBoosting",
+}
 
 
 def words_of_table(about: About) -> str:
@@ -137,11 +145,11 @@ def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
     if not near:
         return "Differences are so near to nothing that no number of rows would settle them."
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
-    parts = [f"{_named(found, name)} with {by}" for name, by in zip(near, more, strict=False)]
+    parts = [f"{by} for {_named(found, name)}" for name, by in zip(near, more, strict=False)]
     return (
-        "More rows of the same kind would settle each as likely as not, if its difference stays as "
-        f"it is: {_listed(parts)} more. These are guesses from the same five folds, often off by "
-        "more than a factor of two, and at times of ten."
+        "For an even chance to settle it, so many more rows of the same kind are needed, if "
+        f"differences stay as they are: {_listed(parts)}. These are guesses from the same five "
+        "folds, often off by more than a factor of two, and at times of ten."
     )
 
 
@@ -163,10 +171,12 @@ def decisions(found: Findings) -> list[str]:
         "intervals are calibrated, by conformal prediction.",
         "Folds are paired and tested by the corrected resampled t (Nadeau and Bengio 2003), with "
         "Holm's steps over all methods: by design at most about one table in 20 gets a wrong word "
-        "with a temperature. Words without one are beside the answer, and err as often once more. "
-        "An interval belongs to its test; several together hold less often than each.",
+        "with a temperature. The correction is an approximation, because folds share rows to train "
+        "on. Words without one are beside the answer, and err as often once more. An interval has "
+        "the level of its test, 95% or more; several together hold less often than each.",
         "Practically equal are differences within a quarter of the standard deviation, over folds "
-        "and trainings, of differences of two methods, the median of all pairs of them.",
+        "and trainings, of differences of two methods, the median of all pairs of them. That is "
+        "how far luck moves them, and not what matters to you: for that read the intervals.",
         "The rows that would settle a difference suppose that it stays, and that its interval "
         "narrows with the root of the rows.",
         "The best was chosen by these folds, so its own score flatters it a little.",
@@ -178,19 +188,24 @@ def decisions(found: Findings) -> list[str]:
 
 
 def of_differences(found: Findings) -> str:
-    """Return how the picture of differences is read."""
+    """Return who is compared, and how the picture of differences is read."""
     classes, margin = found.table.classes, digits(found.said()[0].margin)
-    likely = "the log loss of scikit-learn" if classes else (
-        "minus the logarithm of the probability density that a method gave to what came"
+    who = "; ".join(words for name, words in WHO.items() if name in found.plan.labels)
+    sure, gave = ("probabilities", "probability") if classes else ("variances", "density")
+    nll = "the log loss of scikit-learn" if classes else (
+        "minus the logarithm of the density that a method gave to what came"
     )  # fmt: skip
-    spread = " A linear model and boosting have one variance for all rows, networks one a row."
+    spread = " Networks have a variance for each row, models of scikit-learn one for all."
     return (
-        "The gray line is one network. A dot is the mean difference of a method from it, in "
-        f"negative log-likelihood, {likely}, in {_unit(found.table)}; 0.1 less means that it held "
-        "what came for 1.1 times as likely. A line is the interval of the difference, which leaves "
-        "out 0 where the test finds one, at 5% among all methods; left is better. Within the gray "
-        f"band, ± {margin} with a temperature, it is practically none. An arrow goes on beyond the "
-        f"picture.{spread * (not classes)}"
+        f"All are compared with one network, not with each other. {who}. A temperature is one "
+        f"number, fitted on rows of its own, that makes all {sure} of a method larger or smaller."
+        f"{spread * (not classes)}\n"
+        "The gray line is one network. A dot is the mean difference of a method from it in "
+        f"negative log-likelihood (NLL), in {_unit(found.table)}: {nll}; left is better. Where it "
+        f"is 0.1 lower, what came had 1.1 times the {gave}. A line is the interval of the "
+        "difference at the level of its test: it leaves out 0 only where a difference is found, at "
+        f"5% over all methods together. Within the gray band, ± {margin} with a temperature, a "
+        "difference is practically none. An arrow goes on beyond the picture."
     )
 
 
@@ -228,8 +243,8 @@ def of_checking(found: Findings) -> str:
         "you will see when you check rows of your own."
     )  # fmt: skip
     return (
-        "`estimator.check` bets 1 against rows being like those that calibrated. If they are, its "
-        f"wealth ever reaches 20 in at most one of 20 watches. {order}"
+        "`estimator.check` begins with 1 and bets that rows are unlike those that calibrated. If "
+        f"they are alike, it ever has 20 in at most one of 20 watches. {order}"
     )
 
 
@@ -241,10 +256,10 @@ def of_costs(found: Findings) -> str:
     others = "" if found.finished else ", of which each method has done other ones"
     return (
         f"The {error} on rows that were not trained on, beside what a method costs. In each column "
-        "a dot further left is better; a cost twice as high lies as far to the right anywhere. "
-        "Words are about the negative log-likelihood (NLL, here with a temperature): errors have "
-        "no test. Costs are those of one training of the length that was chosen, on one thread of "
-        f"this machine, without the search. All are means over folds{others}."
+        "a dot further left is better; those of costs stand as their logarithms. Words are about "
+        "the NLL, here with a temperature: errors have no test. Costs are those of one training of "
+        "the length that was chosen, on one thread of this machine, without the search. All are "
+        f"means over folds{others}."
     )
 
 

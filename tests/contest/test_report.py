@@ -94,7 +94,7 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15; p = 0.01, which allows for all 4 comparisons",
              "Better, too: a BatchEnsemble.", "Unclear: gradient boosting.",
-             "Worse: a linear model.", "gradient boosting with 5,000 more."],
+             "Worse: a linear model.", "5,000 for gradient boosting."],
             ["Practically", "nothing is shown"],
         ),
         (
