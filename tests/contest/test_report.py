@@ -130,10 +130,13 @@ def test_the_answer_says_who_how_sure_and_what_would_settle_it(verdicts, said, n
     for one in not_said:
         assert one not in words
     found["plan"] |= {"subsample": {"rows": 523, "of": 99991}}
-    found["plan"]["search"] |= {"starts": 2}
+    found["plan"]["search"] |= {"starts": 2, "part": 0.25}
     found["table"]["splits"] = "time"
     more = answer(found).removeprefix(words)
-    assert all(one in more for one in ("of 99,991 rows", "minutes are few", "supposes random ones"))
+    assert all(
+        one in more
+        for one in ("of 99,991 rows", "a quarter as long", "by 2 a fold", "supposes random ones")
+    )
     assert not any(one in words for one in ("99,991", "minutes are few", "random"))
     heading = soup(found).h1.text
     assert words.startswith(heading) and heading.count(".") == 1
@@ -175,6 +178,15 @@ def test_a_page_needs_no_other_file_and_shows_the_readers_words_as_words():
     for fold in html.find_all("details"):
         assert fold.summary.text
     assert html.find("meta", attrs={"name": "viewport"}) and html.html["lang"] == "en"
+
+
+def test_only_who_is_compared_is_explained():
+    found = copy.deepcopy(WHOLE)
+    assert all(one in soup(found).text for one in ("averages 4 of them", "scikit-learn's Ridge"))
+    del found["plan"]["labels"]["linear"]
+    found["rows"] = [row for row in found["rows"] if row["contestant"] != "linear"]
+    found["verdicts"] = [one for one in found["verdicts"] if one["contestant"] != "linear"]
+    assert "averages 4 of them" in soup(found).text and "Ridge" not in soup(found).text
 
 
 def place(mark):
