@@ -29,6 +29,7 @@ FEW = 10
 FAR, DECADES = 10.0, 100.0
 #: A column says what the target is if so much of it follows, and rows are in order if so much does.
 COPY, ORDERED = 0.999, 0.3
+GAP = "(gap)"
 NAMES_ROWS = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|rownames|#")
 
 
@@ -50,7 +51,12 @@ class Reader:
         return self.entered(clean(frame[[*self.like]], like=self.like))
 
     def entered(self, x: Any) -> Any:
-        """Return what `clean` returned, with logarithms where they are entered."""
+        """Return what `clean` returned, with logarithms where they are entered, and gaps as words.
+
+        A word that is missing often says something, such as that a house has no garage.
+        """
+        kinds = self.like.attrs["clean"][0]
+        x = x.fillna({name: GAP for name in x if kinds[name] == "names"})
         return x.assign(**{name: np.log1p(np.maximum(x[name], 0.0)) for name in self.logs})
 
     def targets(self, y: Any) -> Float[Array, "n 1"] | Int[Array, " n"]:
@@ -280,8 +286,8 @@ def _read_inputs(
         else:
             treatment = f"{'days since 1970, ' * (kind == 'dates')}standardized"
         if treatment != "left out" and (gaps := values.isna().sum()):
-            filled = "most frequent word" if kind == "names" else "median"
-            note.append(f"gaps: {gaps:,}, as the {filled}")
+            filled = "a word of their own" if kind == "names" else "the median"
+            note.append(f"gaps: {gaps:,}, as {filled}")
         note += ["some cells are no numbers"] * (name in unread)
         columns.append(Column(name=name, kind=kind, treatment=treatment, note="; ".join(note)))
     used = [one.name for one in columns if one.treatment != "left out"]
@@ -298,7 +304,7 @@ def _left_out(column: Any, kind: str, values: Any) -> str:
     """Return why a column is no input, or ""."""
     if not kind:
         return "holds nothing"
-    if values.nunique() == 1:
+    if values.nunique(dropna=kind != "names") == 1:
         return "is constant"
     whole = column.dtype.kind in "iu"
     counts = whole and np.ptp(column.to_numpy()) < 2 * len(column)

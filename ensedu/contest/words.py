@@ -51,7 +51,7 @@ def words_of_plan(plan: Plan) -> str:
     ]
     lines += [f"  {plan.labels[k]}: about {own:,.0f} seconds" for k, own in plan.seconds.items()]
     minutes = sum(plan.seconds.values()) / plan.workers / 60
-    lines.append(f"About {minutes:.1f} minutes on {plan.workers} processes.")
+    lines.append(f"About {minutes:.1f} minutes, on {plan.workers} at a time.")
     if minutes > plan.minutes:
         lines.append("That is longer than was asked for, but nothing can be made shorter.")
     return "\n".join(lines)

@@ -113,6 +113,7 @@ def test_what_is_done_with_columns_is_said():
         nothing=None, copy=[f"$ {v:,.4f}" for v in 3 * price], far=np.r_[np.zeros(N - 1), 1e6],
         day=[f"{1 + i % 28:02}/{1 + i % 12:02}/2024" for i in range(N)],
         gaps=np.r_[np.nan, rng.standard_normal(N - 1)], rank=rng.integers(0, 9, N) ** 2,
+        pool=[None, *["yes"] * 3, *[None] * (N - 4)],
     )  # fmt: skip
     twice = pd.concat([own, own.iloc[:5], own.iloc[5:8].assign(y=np.nan)])
     found = understand(twice, "y")
@@ -126,6 +127,9 @@ def test_what_is_done_with_columns_is_said():
     assert done["far"][1] == "log(1 + value), standardized" and found.x["far"].max() == np.log1p(
         1e6
     )
+    gaps = f"gaps: {N - 3}, as a word of their own"
+    assert done["pool"] == ("names", "1 words, one-hot", gaps)
+    assert found.x["pool"].value_counts().to_dict() == {"(gap)": N - 3, "yes": 3}
     assert done["gaps"][2] == "gaps: 1, as the median" and done["word"][1] == "2 words, one-hot"
     assert "Rows without y are left out: 3." in found.about.notes
     assert "Copies of another row are left out: 5." in found.about.notes
