@@ -23,6 +23,7 @@ COUNTED = ("ensemble", "bnn", "model")
 #: From so many rows on nobody has them.
 NEVER = 10**8
 LENGTHS = {0.5: "half", 0.25: "a quarter"}
+#: Who is compared, by key.
 WHO = {
     REFERENCE: f"It has hidden layers of {' and '.join(map(str, Task.hidden))} units",
     "deep_ensemble": f"a deep ensemble averages {MEMBERS} of them",
@@ -51,7 +52,7 @@ def words_of_plan(plan: Plan) -> str:
     ]
     lines += [f"  {plan.labels[k]}: about {own:,.0f} seconds" for k, own in plan.seconds.items()]
     minutes = sum(plan.seconds.values()) / plan.workers / 60
-    lines.append(f"About {minutes:.1f} minutes, on {plan.workers} at a time.")
+    lines.append(f"About {minutes:.1f} minutes, with {plan.workers} at a time.")
     if minutes > plan.minutes:
         lines.append("That is longer than was asked for, but nothing can be made shorter.")
     return "\n".join(lines)
