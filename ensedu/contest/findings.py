@@ -83,6 +83,12 @@ class Findings:
         found = [one for one in self.verdicts if one.temperature is temperature]
         return sorted(found, key=lambda one: one.difference)
 
+    def folds(self, one: Verdict) -> list[float]:
+        """Return the differences of which a verdict has the mean."""
+        rows = (row for row in self.rows if row.temperature is one.temperature)
+        nll = {(row.contestant, row.fold): row.nll for row in rows}
+        return [nll[one.contestant, fold] - nll[REFERENCE, fold] for fold in range(self.plan.folds)]
+
     def means(self, key: str) -> dict[str, float]:
         """Return by contestant the mean over folds of a score with a temperature, or of a cost."""
         each: dict[str, list[float]] = {}

@@ -111,13 +111,15 @@ def _forest(found: Findings) -> str:
     axis, parts = _axis_of(found.verdicts), []
     heads = {True: "Each with a temperature", False: "Without one, beside the answer"}
     for temperature, head in heads.items():
-        each = found.said(temperature)
-        under = axis.mark("band", -each[0].margin, each[0].margin) + axis.mark("zero", 0.0)
+        said = found.said(temperature)
+        under = axis.mark("band", -said[0].margin, said[0].margin) + axis.mark("zero", 0.0)
         parts.append(f'<p class="head">{head}</p>')
-        for one in each:
+        for one in said:
             over = "<b>▸</b>" * (one.high > axis.high)
             marks = under + axis.mark("whisker", one.low, one.high, over)
             marks += axis.mark("dot", one.difference) * (one.difference < axis.high)
+            near = [each for each in found.folds(one) if axis.low < each < axis.high]
+            marks += "".join(axis.mark("fold", each) for each in near)
             ends = f"{digits(one.low)} to {digits(one.high)}"
             number, name = f"{digits(one.difference)} <small>{ends}</small>", one.contestant
             own = _own(found, name, "row")

@@ -377,7 +377,7 @@ def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: tuple[Column, ...
         if np.corrcoef(ranks[1:], ranks[:-1])[0, 1] > ORDERED:
             found.append(
                 "Neighboring rows have like targets: if new rows come later than these, name the "
-                "column that orders them as the time, or the words below promise too much."
+                "column that orders them as the time, or this report promises too much."
             )
     if dates := [one.name for one in columns if one.kind == "dates"]:
         found.append(

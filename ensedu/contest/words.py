@@ -23,6 +23,8 @@ COUNTED = ("ensemble", "bnn", "model")
 #: From so many rows on nobody has them.
 NEVER = 10**8
 LENGTHS = {0.5: "half", 0.25: "a quarter"}
+#: Who has one variance for all rows.
+PLAIN = ("linear", "boosting")
 #: Who is compared, by key.
 WHO = {
     REFERENCE: f"It has hidden layers of {' and '.join(map(str, Task.hidden))} units",
@@ -107,6 +109,11 @@ def sentences(found: Findings) -> list[str]:
         for word, own in ({"better, too": better[1:]} | each).items() if own
     ]  # fmt: skip
     said += [" ".join(lists)] if lists else []
+    if not table.classes and any(one.contestant in PLAIN for one in each["worse"]):
+        said.append(
+            "Words are about means and variances together, and models of scikit-learn have one "
+            "variance for all rows: their means may be as good, so see the RMSE below, too."
+        )
     if unclear:
         said.append(_settled(found, unclear))
     said += _limits(plan)
@@ -148,8 +155,8 @@ def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
     parts = [f"{by} for {_named(found, name)}" for name, by in zip(near, more, strict=False)]
     return (
-        "For an even chance to settle it, so many more rows of the same kind are needed, if "
-        f"differences stay as they are: {_listed(parts)}. These are guesses from the same five "
+        "For an even chance to settle what is unclear, so many more rows of the same kind are "
+        f"needed, if differences stay as they are: {_listed(parts)}. These are guesses from the same five "
         "folds, often off by more than a factor of two, and at times of ten."
     )
 
@@ -203,10 +210,11 @@ def of_differences(found: Findings) -> str:
         f"{spread * (not classes)}\n"
         "The gray line is one network. A dot is the mean difference of a method from it in "
         f"negative log-likelihood (NLL), in {_unit(found.table)}: {nll}; left is better. Where it "
-        f"is 0.1 lower, what came had 1.1 times the {gave}. A line is the interval of the "
-        "difference at the level of its test: it leaves out 0 only where a difference is found, at "
-        f"5% over all methods together. Within the gray band, ± {margin} with a temperature, a "
-        "difference is practically none. An arrow goes on beyond the picture."
+        f"is 0.1 lower, what came had 1.1 times the {gave}. Small ticks are the folds. A line is "
+        "the interval of the difference at the level of its test: it leaves out 0 only where a "
+        "difference is found, at 5% over all methods together. Within the gray band, ± "
+        f"{margin} with a temperature, a difference is practically none. An arrow goes on beyond "
+        "the picture."
     )
 
 

@@ -106,14 +106,15 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
         (
             [verdict("linear", "worse", 0.2), verdict("boosting", "worse by little", 0.1)],
             ["every other method predicts “price” worse than one network",
-             "Worse: gradient boosting and a linear model.", "Stay with one network."],
+             "Worse: gradient boosting and a linear model.", "Stay with one network.",
+             "see the RMSE below"],
             ["Unclear", "nothing is shown"],
         ),
         (
             [verdict("linear", "practically equal"), verdict("boosting", "practically equal")],
             ["every method predicts “price” practically as well as one network",
              "Practically equal: a linear model and gradient boosting.", "Stay with one network."],
-            ["Unclear", "more rows"],
+            ["Unclear", "more rows", "RMSE"],
         ),
         (
             [verdict("deep_ensemble", "better by little", -0.01, 0.005)],
@@ -213,6 +214,18 @@ def test_each_dot_stands_where_the_axis_says():
         if one["word"] == "worse":  # too far away to be drawn to scale
             assert not row.select(".dot") and row.select_one(".whisker").text == "▸"
             continue
+        rows_of = {
+            k: [
+                r["nll"] for r in WHOLE["rows"]
+                if (r["contestant"], r["temperature"]) == (k, one["temperature"])
+            ]
+            for k in (one["contestant"], "single")
+        }  # fmt: skip
+        folds = np.subtract(*rows_of.values())
+        ticks = [axis(place(mark)[0]) for mark in row.select(".fold")]
+        low, high = axis(0), axis(100)
+        wanted = [each for each in folds if low < each < high]
+        assert ticks == pytest.approx(wanted, abs=2e-3)
         ends = {"dot": [one["difference"]] * 2, "whisker": [one["low"], one["high"]]}
         for kind, wanted in (ends | {"band": [-0.02, 0.02], "zero": [0, 0]}).items():
             found = axis(np.array(place(row.select_one(f".{kind}"))))
