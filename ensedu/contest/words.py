@@ -156,8 +156,8 @@ def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
     parts = [f"{by} for {_named(found, name)}" for name, by in zip(near, more, strict=False)]
     return (
         "For an even chance to settle what is unclear, so many more rows of the same kind are "
-        f"needed, if differences stay as they are: {_listed(parts)}. These are guesses from the same five "
-        "folds, often off by more than a factor of two, and at times of ten."
+        f"needed, if differences stay as they are: {_listed(parts)}. These are guesses from the "
+        "same five folds, often off by more than a factor of two, and at times of ten."
     )
 
 
