@@ -4,11 +4,13 @@ import json
 import math
 import os
 import signal
+import sys
 import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -493,3 +495,18 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
             command.main(["compare", *arguments])
         assert stopped.value.code == 2 and words in capsys.readouterr().err
     assert not [*Path(tmp_path).glob("*/rows.jsonl")]
+
+
+def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypatch):
+    table, _, found = run
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.modules["ensedu.contest.compare"], "compare", lambda *_, **__: found)
+    command.main(["compare", str(path), "--target", "y", "--save", "kept"])
+    said = capsys.readouterr().out
+    answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
+    assert found.data["answer"].startswith(answer) and report in said
+    assert "kept/estimator.joblib').predict_interval(new_rows)" in said
+    kept = joblib.load("kept/estimator.joblib")
+    np.testing.assert_array_equal(kept.predict(found.tested), found.best.predict(found.tested))
