@@ -168,6 +168,10 @@ def decisions(found: Findings) -> list[str]:
         "random": "at random", "group": f"that keep rows of one {table.by} together",
         "time": f"in the order of {table.by}",
     }[table.splits]  # fmt: skip
+    outliers = (
+        " Of numbers a temperature is the mean square of standardized errors: one row that is far "
+        "off makes it too large, so see the words without one, too."
+    )
     fit, select, calibrate = (f"{PARTS[key]:.0%}" for key in ("fit", "select", "calibrate"))
     said = [
         *table.notes,
@@ -176,7 +180,7 @@ def decisions(found: Findings) -> list[str]:
         f"{plan.folds} folds {cut}; each row is tested on at most once. In each fold {fit} of "
         f"the rows are trained on. Settings and lengths are chosen by the NLL on {select}, and "
         f"what is chosen is trained anew. On other {calibrate} a temperature is fitted, and "
-        "intervals are calibrated, by conformal prediction.",
+        "intervals are calibrated, by conformal prediction." + outliers * (not table.classes),
         "Folds are paired and tested by the corrected resampled t (Nadeau and Bengio 2003), with "
         "Holm's steps over all methods: by design at most about one table in 20 gets a wrong word "
         "with a temperature. The correction is an approximation, because folds share rows to train "
