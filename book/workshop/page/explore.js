@@ -136,7 +136,7 @@ const dock = (() => {
   };
   const refresh = async () => {
     const mine = ++turn;
-    const copy = await shown?.copy(MARGIN.matches ? "narrow" : "wide");
+    const copy = await shown?.copy();
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     if (copy.image) image.src = copy.image;
@@ -197,6 +197,8 @@ const dock = (() => {
     },
     start() {
       (document.querySelector(".bd-article") ?? document.body).append(box); // there it has their style
+      // What stands above it in the margin ends where it begins.
+      new ResizeObserver(() => document.body.style.setProperty("--ensedu-docked", `${box.offsetHeight}px`)).observe(box);
       let waits = false;
       const later = () => {
         if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
@@ -347,11 +349,10 @@ const setUp = (root, number) => {
   }
   root.dataset.shown = String(first);
   controls.forEach((one) => one.say());
-  // What a small copy shows of it: the margin is narrow, a strip is wide.
-  const copy = async (side) => {
+  // What a small copy shows of it, in letters for a narrow place.
+  const copy = async () => {
     const index = Number(root.dataset.shown);
-    const image = await source(index, shownLook().replace(/^\w+/, side)).catch(() => "");
-    return { words: alts[index], image };
+    return { words: alts[index], image: await source(index, shownLook().replace("wide", "narrow")).catch(() => "") };
   };
   mark(name, state());
   // Another theme, or a phone that is turned, has pictures of its own.

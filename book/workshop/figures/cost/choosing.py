@@ -59,6 +59,7 @@ class Budget(Computed):
     """
 
     formula = "budget"
+    edges: ClassVar = {price: (f"{price}_beyond", "bottom", "top") for price in PRICES}
     start: ClassVar = {"memory": 2, "training": 4, "passes": 4}
     choices: ClassVar = {
         "memory": [*steps(1, 5, 0.1), *range(6, 23)],
@@ -84,9 +85,7 @@ class Budget(Computed):
         for paid in product((False, True), repeat=len(better)):
             found = [names[name] for name, one in zip(better, paid, strict=True) if one]
             said = ", ".join(found) or "none of them for sure"
-            self.words.append(
-                f"You can pay for {{fit}} of {len(names)}. Better than one network: {said}."
-            )
+            self.words.append(f"Better than one network: {said}. Left: {{fit}} of {len(names)}.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
         """Return which prices are too high, how many contestants are left, and who is not."""

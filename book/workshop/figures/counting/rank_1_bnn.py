@@ -13,7 +13,7 @@ from numpy import ndarray as Array
 
 from ensedu.methods import METHODS
 from workshop.plot.colored_cells import scale_below
-from workshop.plot.panels import number, panels
+from workshop.plot.panels import panels
 from workshop.plot.style import (
     MUTED,
     PAGE,
@@ -25,8 +25,8 @@ from workshop.plot.style import (
     tint,
 )
 
-#: Inches: how wide a hatched frame is.
-BAND = 0.08
+#: Inches: how wide a hatched frame is, and the room of a scale.
+BAND, SCALE = 0.08, 0.42
 #: The frame of what is never stored.
 COMPUTED = {"ec": MUTED, "lw": 0.8, "ls": "--"}
 
@@ -81,7 +81,13 @@ class Distribution:
             show(below[0], self.std, "σ", tint(own), (0, 1), hatched)
             for i, (drawn, change) in enumerate(zip(draws, moved, strict=True), start=1):
                 show(above[i], drawn, f"draw {i}", heat, (-1, 1), hatched)
-                show(below[i], change, "moved, in σ", heat, (-2, 2), COMPUTED)
+                show(below[i], change, "moved", heat, (-2, 2), COMPUTED)
+            # One scale for all that have the same.
+            for axes, cmap, ends in (
+                (above[0], heat, ("−1", "1")), (below[0], tint(own), ("0", "1")),
+                (below[1], heat, ("−2σ", "2σ")),
+            ):  # fmt: skip
+                scale_below(axes, cmap, ends, SCALE)
         return figure
 
     def say(self, method: str) -> str:
@@ -97,7 +103,7 @@ def show(
     axes: Axes, values: Float[Array, "m n"], title: str, cmap: Colormap, ends: tuple[float, float],
     frame: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    """Draw a matrix in a frame, which is wide where it is hatched, and the scale of its colors."""
+    """Draw a matrix in a frame, which is wide where it is hatched."""
     m, n = values.shape
     axes.pcolormesh(values, cmap=cmap, vmin=ends[0], vmax=ends[1], ec=PAGE, lw=0.5)
     axes.set(xlim=(0, n), ylim=(m, 0), xticks=[], yticks=[])
@@ -106,4 +112,3 @@ def show(
     band = BAND / (axes.get_window_extent().size / axes.figure.dpi) * ("hatch" in frame)
     style = {"transform": axes.transAxes, "fc": "none", "clip_on": False} | frame
     axes.add_patch(Rectangle(-band, *(1 + 2 * band), zorder=3 * ("hatch" not in frame), **style))
-    scale_below(axes, cmap, tuple(number(end) for end in ends), 0.42)

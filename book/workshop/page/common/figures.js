@@ -40,12 +40,13 @@ export const enroll = (name, explorer) => {
 export const figureOf = ({ root }) => root.closest("figure") ?? root;
 
 // Links in the text say whether their figure stands as they set it; what an X-ray does not name is 0.
+const links = new Map(); // by a figure's name, each with what it asks for
 export const mark = (name, state) => {
+  const asking = (link) => [link, [...new URLSearchParams(link.hash.slice(name.length + 2))]];
+  if (!links.has(name)) links.set(name, [...document.querySelectorAll(`a.ensedu-set[href^="#${name}:"]`)].map(asking));
   const now = new Map(state);
-  for (const link of document.querySelectorAll(`a.ensedu-set[href^="#${name}:"]`)) {
-    const asked = [...new URLSearchParams(link.hash.slice(name.length + 2))];
+  for (const [link, asked] of links.get(name))
     link.ariaCurrent = asked.every(([key, value]) => (now.get(key) ?? "0") === value) ? "true" : null;
-  }
 };
 
 // The figure that the end of an address names, set as it says: #fig-counts:width=50.
