@@ -1,6 +1,7 @@
-"""What a reader draws before a chapter shows it: the question, the axes, and what is true.
+"""What a reader guesses before a chapter shows it.
 
-`GUESSES` holds one for some chapters, by its page. The first point is given.
+`GUESSES` holds a curve to draw for some chapters, by its page: the question, the axes, and what is
+true. The first point is given. `CHOICES` holds the others' possible answers to their question.
 """
 
 from itertools import pairwise
@@ -79,4 +80,34 @@ GUESSES = {
         x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), unit="%",
         truth=lambda: [kept_speed(R) for R in DEVICES], method="batch_ensemble",
     ),
+}  # fmt: skip
+#: By page: possible answers, and the place of the right one.
+CHOICES = {
+    "book/counting/fully-connected": (("less than half", "about two thirds", "nearly all"), 2),
+    "book/counting/deep-ensemble": (("a lot", "a little", "nothing"), 2),
+    "book/counting/batch-ensemble": (
+        ("100 of them", "all, to some matrices", "all, to any matrix"), 1,
+    ),
+    "book/counting/rank-1-bnn": (("50", "100", "2,500"), 1),
+    "book/counting/comparison": (("the deep ensemble", "the BatchEnsemble"), 0),
+    "book/learning/more-from-one-network": (
+        ("little, at any rate", "most, at any rate", "it depends on the rate"), 2,
+    ),
+    "book/learning/mc-dropout": (("a quarter as far", "half as far", "as far as before"), 2),
+    "book/learning/batch-ensemble": (
+        ("more, and lower", "more, and higher", "less, and lower", "less, and higher"), 1,
+    ),
+    "book/learning/bayes-by-backprop": (
+        ("all more certain", "only the weights", "only the height"), 1,
+    ),
+    "book/learning/rank-1-bnn": (("it shrinks", "it grows"), 1),
+    "book/learning/bayesian-cnn": (("half of the time", "three times in four", "nearly always"), 0),
+    "book/learning/shootout": (("hardly ever", "three times in ten", "half of the time"), 1),
+    "book/theory/gradient-flow": (("yes", "no"), 1),
+    "book/theory/embedded-ensembles": (("always", "never", "it depends"), 2),
+    "book/theory/width-and-ensemble-size": (
+        ("it falls, they fit better", "it falls, they fit worse", "it rises, they fit worse"), 2,
+    ),
+    "book/theory/rank-1-perturbations": (("yes", "no"), 1),
+    "book/cost/choosing": (("no", "to hold more rows", "to be narrower"), 2),
 }  # fmt: skip

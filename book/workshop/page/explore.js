@@ -374,6 +374,11 @@ export const begin = () => onPage("body", () => {
     history.replaceState(history.state, "", link.hash);
     dock.call(explorer, link);
   });
+  // Who has chosen an answer sees the right one, and why.
+  for (const choice of document.querySelectorAll(".ensedu-choose")) {
+    choice.hidden = false;
+    choice.addEventListener("change", () => (choice.parentElement.querySelector("details").open = true));
+  }
   addEventListener("hashchange", () => {
     const explorer = followLink(location.hash);
     if (explorer) figureOf(explorer).scrollIntoView({ block: "start" });

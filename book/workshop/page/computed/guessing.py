@@ -89,6 +89,19 @@ def draw(guess: Guess) -> Figure:
     return figure
 
 
+def choices(options: Sequence[str], right: int) -> str:
+    """Return possible answers of a question, hidden until a script can show which is right."""
+    buttons = "".join(
+        f'<label{" data-right" * (i == right)}><input type="radio" name="ensedu-choice" '
+        f'autocomplete="off"><span>{words}</span></label>'
+        for i, words in enumerate(options)
+    )
+    return (
+        '<div class="ensedu-choose" role="radiogroup" aria-label="Your guess" hidden>'
+        f'<span class="ensedu-toggle">{buttons}</span></div>'
+    )
+
+
 def html(guess: Guess, page: str, folder: Path) -> str:
     """Return what takes the place of a page's question, once a script can show it."""
     axes = Frames([lambda: bare(draw(guess))], folder)
