@@ -114,13 +114,10 @@ const dock = (() => {
   box.className = "ensedu-dock";
   box.ariaLabel = "The figure, small";
   box.hidden = true;
-  box.innerHTML = `<details open><summary></summary><img class="dark-light" alt=""></details><p><a></a></p>
-    <button type="button" aria-label="Close the small figure">✕</button>`;
-  const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
-  image.remove(); // until it has a picture
+  box.innerHTML = `<details open><summary></summary><div><img class="dark-light" alt=""></div></details><p><a></a></p>`;
+  const [fold, words, place, image, way] = ["details", "summary", "div", "img", "a"].map((name) => box.querySelector(name));
   let shown = null;
   let called = null; // by which link
-  let closed = null; // by the reader
   let lent = null; // controls, and what keeps their place
   let turn = 0;
 
@@ -130,7 +127,7 @@ const dock = (() => {
     return Math.min(to, innerHeight) - Math.max(from, top()) > Math.min((to - from) / 2, innerHeight / 3);
   };
   const spokenOf = (explorer) => {
-    if (!("stays" in explorer.root.dataset) || explorer === closed) return false;
+    if (!("stays" in explorer.root.dataset)) return false;
     const section = explorer.root.closest("section").getBoundingClientRect();
     return explorer.frame.getBoundingClientRect().top < top() && section.bottom > innerHeight / 2;
   };
@@ -140,19 +137,17 @@ const dock = (() => {
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     if (copy.image) image.src = copy.image;
-    copy.image ? fold.append(image) : image.remove();
-    fold.querySelector(".ensedu-frame")?.remove();
-    if (copy.frame) fold.append(copy.frame);
+    place.replaceChildren(copy.frame ?? (copy.image ? image : ""));
     box.hidden = false;
   };
   const said = new MutationObserver(refresh);
   const lend = () => {
-    const [bar, place] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
+    const [bar, room] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
     if (!bar) return;
-    Object.assign(place.style, { height: `${bar.offsetHeight}px`, margin: getComputedStyle(bar).margin });
-    bar.replaceWith(place);
+    Object.assign(room.style, { height: `${bar.offsetHeight}px`, margin: getComputedStyle(bar).margin });
+    bar.replaceWith(room);
     words.after(bar);
-    lent = [bar, place];
+    lent = [bar, room];
   };
   const put = (explorer) => {
     if (explorer === shown) return;
@@ -175,21 +170,13 @@ const dock = (() => {
   };
   const choose = () => {
     if (called && (inSight(called.explorer) || Math.abs(scrollY - called.at) > innerHeight)) called = null;
-    if (closed && inSight(closed)) closed = null;
     put(called?.explorer ?? [...explorers.values()].find((one) => spokenOf(one) && !inSight(one)) ?? null);
   };
-  const shut = () => {
-    closed = shown;
-    called = null;
-    choose();
-  };
-  close.addEventListener("click", shut);
   return {
     relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
-      box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
-      if (closed === explorer) closed = null;
+      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > innerHeight / 2); // not on the link
       choose();
       if (shown !== explorer) return;
       fold.open = true;
@@ -199,14 +186,7 @@ const dock = (() => {
       (document.querySelector(".bd-article") ?? document.body).append(box); // there it has their style
       // What stands above it in the margin ends where it begins.
       new ResizeObserver(() => document.body.style.setProperty("--ensedu-docked", `${box.offsetHeight}px`)).observe(box);
-      let waits = false;
-      const later = () => {
-        if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
-        waits = true;
-      };
-      addEventListener("scroll", later, { passive: true });
-      addEventListener("resize", later);
-      document.addEventListener("keydown", ({ key }) => key === "Escape" && shown && shut());
+      for (const moves of ["scroll", "resize"]) addEventListener(moves, choose, { passive: true });
       choose();
     },
   };

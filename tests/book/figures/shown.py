@@ -122,6 +122,22 @@ def diversity(f):
     return [other.disagreement, one.disagreement], [own for own in places if len(own) == 4]
 
 
+def tug(f, points):
+    """Both parts are means over weights w = σε, by quadrature."""
+    eps, parts = np.polynomial.hermite_e.hermegauss(8)
+    parts, x = parts / parts.sum(), f.inputs[:points]
+
+    def cost(sigma):
+        w = np.multiply.outer(sigma, eps)
+        misfit = (np.multiply.outer(w, x) ** 2).sum(-1) / (2 * f.noise**2)
+        return (w**2 / 2 - eps**2 / 2) @ parts - np.log(sigma), misfit @ parts
+
+    fine = np.geomspace(0.02, 2, 100_001)
+    kl, misfit = cost(np.geomspace(0.02, 2, 200))
+    least = fine[np.argmin(sum(cost(fine)))]
+    return [points, least][points == 0 :], [kl, misfit, kl + misfit, [least]]
+
+
 def line(f, inputs_around):
     own = f.line(inputs_around)
     correlation = own.covariance[0, 1] / np.sqrt(own.covariance.diagonal().prod())
@@ -307,6 +323,7 @@ SHOWN = {
         [[0, ratio] for ratio in f.ratios[images].values()],
     ),
     "fig-tbe-diversity": diversity,
+    "fig-bbb-tug": tug,
     "fig-bbb-ellipses": line,
     "fig-bbb-distances": lambda f: (
         [sum(own["regions"] > 1 for own in f.ratios.values()), 5],

@@ -29,7 +29,7 @@ export const controlOf = (element, values) => {
   };
 };
 
-// Those of all scripts of a page, by name: { root, set(query, { text, arrives }), moved }, and maybe
+// Those of all scripts of a page, by name: { root, set(query, { text, arrives }) }, and maybe moved and
 // what explore.js asks for a small copy: frame, copy, left. `own` are those of this script.
 export const explorers = (globalThis.enseduExplorers ??= new Map());
 const own = new Set();
@@ -55,7 +55,7 @@ const setNamed = (hash, arrives, known) => {
   const explorer = explorers.get(name);
   if (text === undefined || !known(explorer)) return null;
   explorer.set(new URLSearchParams(text), { text, arrives });
-  explorer.moved();
+  explorer.moved?.();
   return explorer;
 };
 export const followLink = (hash) => setNamed(hash, false, Boolean);

@@ -102,9 +102,8 @@ const setUpFigure = (root) => {
 
   // Where a band begins its setting is dragged, too; keys have its slider.
   const edgeOf = ([key, of]) => {
-    const [one, panel, edge] = [controls.find(({ name }) => name === key), drawing.panel(...of), shape("g", { class: "ensedu-edge" })];
-    const { y, height } = panel.view;
-    edge.append(shape("rect", { x: -7, y, width: 14, height }), shape("circle", { r: 14, cy: y + height }), shape("rect", { x: -1, y, width: 2, height }), shape("circle", { r: 6, cy: y + height }));
+    const [one, panel] = [controls.find(({ name }) => name === key), drawing.panel(...of)];
+    const edge = shape("path", { d: `M0 ${panel.view.y}v${panel.view.height}m-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0`, class: "ensedu-edge" });
     const move = (at) => {
       const away = one.values.map((value) => Math.abs(panel.x.to(value) - panel.x.to(at)));
       one.position = away.indexOf(Math.min(...away));
@@ -112,7 +111,7 @@ const setUpFigure = (root) => {
     };
     grip(drawing.svg, panel, edge, { move, press: () => false, end: rest });
     drawing.svg.append(edge);
-    return (numbers) => edge.setAttribute("transform", `translate(${panel.x.to(numbers[of[0]][0])})`);
+    return ({ [of[0]]: [at] }) => edge.setAttribute("transform", `translate(${panel.x.to(at)})`);
   };
 
   // To a setting in words, on the way through all between; at once if a reader wants no motion.
@@ -152,8 +151,7 @@ const setUpFigure = (root) => {
   }
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
-  const alone = () => undefined; // no other figure moves with this one
-  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy, moved: alone });
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy });
 };
 
 export const beginFigures = () => {
