@@ -132,9 +132,12 @@ class Budget(Computed):
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
                 at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
-                write(figure, x, at, words, va="center", weight="bold", fontsize=size, color=own)
+                style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
+                # On a phone a name stands on the lines of its panel, and ends them.
+                ground = {"fc": PAGE, "ec": "none", "pad": 0.5} if narrow else None
+                write(figure, x, at, words, va="center", bbox=ground, **style)
                 struck = place(figure, x, at - step / 2, wide, step)
-                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=3)
+                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                 struck.axis("off")
                 struck.plot(
                     found["across"], found[f"row_{k}"], color=own, lw=0.9, label="_struck",

@@ -103,7 +103,7 @@ const setUpFigure = (root) => {
   // Where a band begins its setting is dragged, too; keys have its slider.
   const edgeOf = ([key, of]) => {
     const [one, panel] = [controls.find(({ name }) => name === key), drawing.panel(...of)];
-    const edge = shape("path", { d: `M0 ${panel.view.y}v${panel.view.height}m-8 0a8 8 0 1 0 16 0a8 8 0 1 0 -16 0`, class: "ensedu-edge" });
+    const edge = shape("path", { d: `M0 ${panel.view.y}v${panel.view.height}m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0`, class: "ensedu-edge" });
     const move = (at) => {
       const away = one.values.map((value) => Math.abs(panel.x.to(value) - panel.x.to(at)));
       one.position = away.indexOf(Math.min(...away));
