@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tests.book.looking import drawn, figures, words
 from workshop import measured
 from workshop.drawings import DIGITS, PEN, bits, from_text, seen
 from workshop.experiments.digit_networks import TRIES
-from workshop.figures.guesses import GUESSES
+from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page.computed import BUNDLE, plain
 from workshop.page.computed.guessing import WORDS
 from workshop.page.digit import EXAMPLES, START, DrawDigit
@@ -22,6 +23,7 @@ from workshop.page.said import too_much
 from workshop.plot.moving import PREFIX, bare, moving_parts
 from workshop.stored_networks import packed, probabilities, unpacked
 
+BOOK = Path(__file__).parents[3] / "book"
 NODE = shutil.which("node")
 PAGES = {
     "fig-un-exact": "book/learning/uncertainty",
@@ -105,6 +107,14 @@ def test_what_moves_is_drawn_as_its_numbers_and_is_not_in_the_picture_of_the_axe
     before, after = words(figure), words(drawn(lambda: bare(shown.draw(**shown.start))))
     assert len(before) - len(after) == named
     assert not any(artist.get_visible() for artist in moving if artist in bare(figure).findobj())
+
+
+def test_each_chapter_asks_for_a_curve_or_for_one_of_several_answers():
+    asking = [path for path in BOOK.rglob("*.ipynb") if ":class: opening" in path.read_text()]
+    pages = {path.relative_to(BOOK.parent).with_suffix("").as_posix() for path in asking}
+    assert not GUESSES.keys() & CHOICES and pages == GUESSES.keys() | CHOICES.keys()
+    for options, right in CHOICES.values():
+        assert len({*options}) == len(options) > 1 and right in range(len(options))
 
 
 def test_what_is_true_of_a_guess_is_what_its_chapter_draws():
