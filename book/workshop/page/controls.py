@@ -38,9 +38,12 @@ def words(name: str) -> str:
 
 
 def as_read(option: Any) -> str:
-    """Return a value as a reader sees it: -1.0 as −1. Addresses keep what Python writes."""
+    """Return a value as a reader sees it: -1.0 as −1, 1000 as 1,000; not so in an address."""
     text = str(option)
-    return text.removesuffix(".0").replace("-", "−") if NUMBER.fullmatch(text) else text
+    if not NUMBER.fullmatch(text):
+        return text
+    number = text.removesuffix(".0")
+    return f"{int(number):,}" if number.isdecimal() else number.replace("-", "−")
 
 
 def setting(values: Mapping[str, Any]) -> str:

@@ -2,7 +2,8 @@
 // text and the addresses that set them.
 
 // A number as a reader sees it; the address keeps what Python writes.
-export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
+const written = (number) => (/^\d+$/.test(number) ? Number(number).toLocaleString("en") : number.replace("-", "−"));
+export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? written(value.replace(/\.0$/, "")) : value);
 
 // A slider, buttons or a list, as positions among their values.
 export const controlOf = (element, values) => {
