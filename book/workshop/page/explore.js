@@ -159,7 +159,8 @@ const dock = (() => {
     box.hidden = true;
     if (!shown) return;
     const figure = figureOf(shown);
-    box.style.setProperty("--ensedu-room", `${innerWidth - figure.getBoundingClientRect().right}px`);
+    const text = [...(shown.root.closest("section")?.querySelectorAll(":scope > p") ?? [])].at(-1) ?? figure; // it may be wider
+    box.style.setProperty("--ensedu-room", `${innerWidth - text.getBoundingClientRect().right}px`);
     const live = shown.root.querySelector(".ensedu-live"); // an X-ray and a trainer tell by themselves
     if (live) said.observe(live, { childList: true });
     lend();
@@ -176,7 +177,7 @@ const dock = (() => {
     relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
-      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > innerHeight / 2); // not on the link
+      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > 0.52 * innerHeight); // not on the link
       choose();
       if (shown !== explorer) return;
       fold.open = true;
