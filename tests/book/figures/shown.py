@@ -122,6 +122,19 @@ def diversity(f):
     return [other.disagreement, one.disagreement], [own for own in places if len(own) == 4]
 
 
+def dragged(f):
+    """Steps are (1 - lr Θ / 2), and small ones e^(-τ Θ / 2), by the kernel's eigenvectors."""
+    rates, patterns = np.linalg.eigh(np.array([[5, 3], [3, 5]]) / 8)
+    start = patterns.T @ (0 - f.targets)
+    ways = (1 - rates * f.time[1]) ** np.arange(101)[:, None], np.exp(-np.outer(f.time, rates))
+    trained, foreseen = (f.targets + (way * start) @ patterns.T for way in ways)
+    top = trained[:, 0].argmax()
+    return (
+        [trained[top, 0], f.time[top], trained[-1, 0], f.time[-1]],
+        [*trained.T, *foreseen.T],
+    )
+
+
 def tug(f, points):
     """Both parts are means over weights w = σε, by quadrature."""
     eps, parts = np.polynomial.hermite_e.hermegauss(8)
@@ -363,6 +376,7 @@ SHOWN = {
     ),
     "fig-bandit": regret,
     "fig-images-out": crop,
+    "fig-gf-dragged": dragged,
     "fig-gf-first": first,
     "fig-gf-units": units,
     "fig-ee-pull": pull,
