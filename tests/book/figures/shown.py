@@ -136,7 +136,7 @@ def dragged(f):
 
 
 def tug(f, points):
-    """Both parts are means over weights w = σε, by quadrature."""
+    """Both parts are means over weights w = σε, by quadrature; q has the posterior's curvature."""
     eps, parts = np.polynomial.hermite_e.hermegauss(8)
     parts, x = parts / parts.sum(), f.inputs[:points]
 
@@ -145,9 +145,9 @@ def tug(f, points):
         misfit = (np.multiply.outer(w, x) ** 2).sum(-1) / (2 * f.noise**2)
         return (w**2 / 2 - eps**2 / 2) @ parts - np.log(sigma), misfit @ parts
 
-    fine = np.geomspace(0.02, 2, 100_001)
     kl, misfit = cost(np.geomspace(0.02, 2, 200))
-    least = fine[np.argmin(sum(cost(fine)))]
+    below, middle, above = (w**2 / 2 + np.sum((w * x / f.noise) ** 2) / 2 for w in (-1, 0, 1))
+    least = (below - 2 * middle + above) ** -0.5
     return [points, least][points == 0 :], [kl, misfit, kl + misfit, [least]]
 
 
