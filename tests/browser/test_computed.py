@@ -81,7 +81,7 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, fol
 def test_a_limit_is_dragged_in_the_figure_as_far_as_its_slider_goes(page, folder):
     visit(page, folder + CHOOSING)
     figure = figure_of(page, "fig-choose-budget")
-    memory, before = figure.get_by_label("memory"), said(figure)
+    memory, before = figure.get_by_role("slider", name="memory"), said(figure)
     edge = figure.locator(".ensedu-edge").first
     edge.scroll_into_view_if_needed()
     box = edge.bounding_box()

@@ -76,8 +76,8 @@ def check(page, explorer, look="wide-light"):
     positions, index = found["positions"], str(found["index"])
     assert FRAME.search(found["source"]).groups() == (data["frames"][-16:], index, look)
     assert found["alt"] == found["live"] == data["alts"][found["index"]]
-    pairs = zip(data["values"], positions, strict=True)
-    assert found["spoken"] == [values[i] for values, i in pairs]
+    chosen = [values[i] for values, i in zip(data["values"], positions, strict=True)]
+    assert found["spoken"] == [f"{int(one):,}" if one.isdecimal() else one for one in chosen]
     assert found["shape"] < 0.05
     return positions
 
