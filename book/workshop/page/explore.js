@@ -114,8 +114,9 @@ const dock = (() => {
   box.className = "ensedu-dock";
   box.ariaLabel = "The figure, small";
   box.hidden = true;
-  box.innerHTML = `<details open><summary></summary><div><img class="dark-light" alt=""></div></details><p><a></a></p>`;
-  const [fold, words, place, image, way] = ["details", "summary", "div", "img", "a"].map((name) => box.querySelector(name));
+  box.innerHTML = `<details open><summary></summary><div></div></details><p><a></a></p>`;
+  const [fold, words, place, way] = ["details", "summary", "div", "a"].map((name) => box.querySelector(name));
+  const image = Object.assign(new Image(), { alt: "", className: "dark-light" });
   let shown = null;
   let called = null; // by which link
   let lent = null; // controls, and what keeps their place
