@@ -238,7 +238,7 @@ def test_without_scripts_and_on_paper_the_setting_is_said(open_page, server, scr
     assert explorer.locator(".ensedu-light img").is_visible()
     assert not explorer.locator(".ensedu-dark img, .ensedu-sliders").filter(visible=True).count()
     said = explorer.locator(".ensedu-setting").inner_text()
-    assert said == f"Set to width {2048 if scripts else 50}."
+    assert said == f"Set to width {'2,048' if scripts else 50}."
 
 
 def test_on_a_phone_the_switch_and_the_axis_of_a_tall_figure_stay_in_sight(open_page, server):
