@@ -3,18 +3,13 @@
 `GUESSES` holds one for some chapters, by its page. The first point is given.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
-from ensedu import counting
 from workshop import measured
 from workshop.experiments import deep_ensembles, uncertainty
 from workshop.page.computed.guessing import Guess
 
 NOISE, PLACE = 0.2, "gap"
-DEVICES = (1, 2, 4, 16, 64, 256, 1024)
-SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128
 
 
 def error_by_members() -> list[float]:
@@ -30,15 +25,6 @@ def trained(part: str) -> list[float]:
     """Return the root mean square of the spread or the error, by number of points."""
     cells = (uncertainty.summary_cell(PLACE, n, NOISE) for n in uncertainty.NUMBERS)
     return [float(np.sqrt(cell[part][1])) for cell in cells]
-
-
-def kept_speed(devices: int) -> float:
-    """Return the percent of its speed that a device keeps in a ring, at 1 GB/s and 10 µs."""
-    peak = measured.load("speed-cpu")["roofline"]["flops_per_second"]
-    gradient = 4 * counting.mlp(SIZES, "batch_ensemble", MEMBERS).shared
-    computing = 6 * MEMBERS * EXAMPLES * sum(m * n for m, n in pairwise(SIZES)) / peak
-    sending = 2 * (devices - 1) * (10e-6 + gradient / devices / 1e9)
-    return 100 * computing / (computing + sending)
 
 
 GUESSES = {
@@ -64,19 +50,5 @@ GUESSES = {
         title="standard deviation, in the gap", xlabel="points to train on", each="{} points",
         x=uncertainty.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
         truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
-    ),
-    "book/cost/speed-and-memory": Guess(
-        question="Four members share their weights, and train on one device with 128 examples a "
-        "step. Now take more devices, each with 128 examples of its own. At every step they pass "
-        "the gradient of the shared weights around in a ring, until each of them has the sum. "
-        "Draw how much of its speed a device keeps.",
-        key="Dots: your line. Orange: by the formula below, at 1 GB a second and 10 microseconds "
-        "a message.",
-        answer="A device of 1,024 waits for 2,046 messages at every step, one after another. "
-        '<a href="#fig-sp-projected">This figure</a> shows what a faster network, or another way '
-        "around, would change.",
-        title="speed of each device, %", xlabel="devices", each="{} devices",
-        x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), unit="%",
-        truth=lambda: [kept_speed(R) for R in DEVICES], method="batch_ensemble",
     ),
 }  # fmt: skip

@@ -243,12 +243,6 @@ def memory(f, width, ensemble_size):
     return [part(1), part(width), width], [[part(batch) for batch in f.steps]]
 
 
-def projected(f, gigabytes_per_second, microseconds_a_message, all_reduce):
-    network = gigabytes_per_second * 1e9, microseconds_a_message / 1e6, all_reduce
-    left = np.array([f.left(devices, *network) for devices in f.devices])
-    return [left[f.devices.index(1024)], 1024], [100 * left]
-
-
 SHOWN = {
     "fig-r1-distribution": lambda f, method: (
         {"rank-1": "move together", "mean-field": "moves for itself"}[method],
@@ -366,5 +360,4 @@ SHOWN = {
     ),
     "fig-sp-speed-up": times,
     "fig-sp-kept": memory,
-    "fig-sp-projected": projected,
 }  # fmt: skip
