@@ -27,7 +27,6 @@ PAGES = {
     "fig-un-exact": "book/learning/uncertainty",
     "fig-bbb-ellipses": "book/learning/bayes-by-backprop",
     "fig-gf-first": "book/theory/gradient-flow",
-    "fig-sp-projected": "book/cost/speed-and-memory",
     "fig-choose-budget": "book/cost/choosing",
     "fig-de-gain": "book/counting/deep-ensemble",
     "fig-be-saves": "book/counting/batch-ensemble",
@@ -111,17 +110,14 @@ def test_what_is_true_of_a_guess_is_what_its_chapter_draws():
     def of(page, name):
         return figures(page)[name].draw.__self__
 
-    members, spread, speed = GUESSES.values()
-    deep, trained, cost = GUESSES
+    members, spread = GUESSES.values()
+    deep, trained = GUESSES
     rmse = of(deep, "fig-dt-members").scores["concrete"]["RMSE"].mean
     np.testing.assert_allclose(members.truth(), 100 * rmse / rmse[0], rtol=1e-3)
     for part, truth in {"spread": spread.truth(), "error": spread.beside()}.items():
         drawn_there = of(trained, "fig-un-trained").found[0.2]["gap"][part][1]
         np.testing.assert_allclose(truth, drawn_there)
-    left = of(cost, "fig-sp-projected").numbers(1, 10, "in a ring")["left"]
-    np.testing.assert_allclose(speed.truth(), left[:-1])
     assert f"lie {spread.truth()[0]:.2f} apart" in spread.question
-    assert f"{2 * (speed.x[-1] - 1):,} messages" in speed.answer
 
 
 def test_a_sentence_says_where_a_line_is_furthest_off(call):
@@ -219,6 +215,6 @@ def test_some_are_fooled_and_some_are_not():
             p = probabilities(method, arrays, seen(EXAMPLES[name][1])[None])[0, :, 0]
             assert (p.mean(axis=0).max() > 0.9) == sure
     said = DrawDigit().alt()
-    assert "The single network says 9 with 94%: 0.38 bits" in said
-    assert "The deep ensemble says 9 with 80%: 0.54 bits of expected entropy and 0.33" in said
+    assert "The single network says 9 with 94%: 0.27 nats" in said
+    assert "The deep ensemble says 9 with 80%: 0.38 nats of expected entropy and 0.23" in said
     assert said.endswith("Its members say 9, 4, 9, 9.")

@@ -19,7 +19,7 @@ from workshop.page.digit import EXAMPLES
 
 CLAIMS = Claims("learning/uncertainty", unclaimed={
     "log 2": ["0.69 nats, for a fair coin"],
-    "what a word means": ["1 bit is 0.69 nats", "this forecaster is as good as one",
+    "what a word means": ["this forecaster is as good as one",
         "70% of the days on which you", "A density may exceed 1"],
     "an example": ["let one say 99 to 1", "Suppose it rains on 70"],
     "a property of the divergence, in the glossary": ["It is 0 only if you state"],
@@ -151,8 +151,8 @@ says("nearly all of your", lambda: split(0.99).mutual_information[0] > 0.9 * spl
 reads("learned from 1,200 small images", "digit-networks", "settings", "train")
 says("deep ensemble say 8, 2, 3 and 2", lambda: members("an X").argmax(-1).ravel(), STORED)
 says("All four members say 5", lambda: np.unique(members("an E").argmax(-1)), STORED)
-says("neither part holds a hundredth of a bit",
-     lambda: entropy_parts(members("an E")).total[0] < 0.01 * np.log(2), STORED)
+says("neither part holds a hundredth of a nat",
+     lambda: entropy_parts(members("an E")).total[0] < 0.01, STORED)
 reads("360 letters", "digit-networks-splits", "settings", "number")
 says("over ten splits", lambda: len(different("digit-networks-splits", "split")))
 reads("sure of 90% of the digits", *SURE, "single", "test")
