@@ -167,12 +167,12 @@ says("then takes 1.3 to 1.4 times as long", prices)
 says("eight members of width 256 to two",
      lambda: (entry("scaling", "ensemble_size"), on_two(256, DEEP, "width")))
 says("took 0.65 times as long for a step", lambda: on_two(256, DEEP, "ratio", 1))
-says("took 0.98 times as long: at", lambda: on_two(256, SHARED, "ratio", 1))
-says("gain less from a second device",
+says("took 0.98 times as long", lambda: on_two(256, SHARED, "ratio", 1))
+says("gains less from a second device",
      lambda: all(on_two(h, method, "ratio", 1) > on_two(h, DEEP, "ratio", 1)
          for h in (64, 256, 1024) for method in (SHARED, "rank1")))
 says("was 3.5 times as fast as four",
      lambda: np.divide(*(median(*cells(method=method, m=1024, B=1, M=4), name)
          for method, name in ((DEEP, "limit"), (SHARED, "ensedu")))))
-says(["Members of a deep ensemble send nothing", "of a deep ensemble have nothing to tell"],
+says("of a deep ensemble have nothing to tell",
      lambda: counting.mlp([64, 256, 256, 10], DEEP, 4).shared == 0)

@@ -8,7 +8,7 @@ import numpy as np
 from ensedu.contest.swag import SNAPSHOTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
-from tests.book.claims.learning.shootout import BOTH, DEEP, SCALED, beside, words
+from tests.book.claims.learning.shootout import DEEP, SCALED, beside
 from tests.book.conftest import read
 from workshop.experiments import deep_ensembles
 from workshop.experiments import more_from_one_network as trained
@@ -110,8 +110,6 @@ says("this network is 96% sure on average", lambda: found()["sure"][1])
 says("and 94% of its answers are right", lambda: found()["right"])
 says("At 1.5 the two agree",
      lambda: min(found()["sure"], key=lambda T: abs(found()["sure"][T] - found()["right"])))
-says("a deep ensemble and a BatchEnsemble are better",
-     lambda: BOTH.items() <= words(reading.compared(tempered=True)).items())
 says("There SWAG gains a third of a unit", lambda: round(3 * beside("swag").middle) == -1)
 says("the word for a temperature alone is unclear", lambda: beside(SCALED).word == "unclear")
 says("a temperature and SWAG are both unclear",

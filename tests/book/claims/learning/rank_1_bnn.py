@@ -14,7 +14,7 @@ from ensedu.priors import Normal
 from ensedu.torch import mlp
 from ensedu.uncertainty import Interval, resampled
 from tests.book.claiming import Claims, every, reader
-from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower, width
+from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower
 from workshop.experiments import rank1_training as training
 from workshop.experiments.contest import reading
 from workshop.page.live import live, trainer_state
@@ -187,7 +187,6 @@ says(["worse than a BatchEnsemble", "for both its NLL is worse"],
      lambda: beside(BATCH, tempered=True).word == "worse")
 says("Compared with a deep ensemble it is unclear",
      lambda: {beside(DEEP, tempered=t).word for t in (False, True)} == {"unclear"})
-says("For five of the engineer's six mixes", lambda: sum(width("rank1") > width("single")))
 says(["costs the most time of these four", "it takes more time than both"],
      lambda: dearer("single", BATCH, DEEP))
 says("3.7 times as long as one", lambda: reading.costs("rank1")["train_seconds"])

@@ -8,7 +8,7 @@ import numpy as np
 from ensedu.contest.contestants import HALVES, REFERENCE
 from ensedu.contest.statistics import Pooled, pooled
 from tests.book.claiming import Claims, entry
-from workshop.experiments.contest import mixes, reading
+from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import SEEN, TASKS
 
 CLAIMS = Claims("learning/shootout", unclaimed={
@@ -52,11 +52,6 @@ def words(found: dict[str, Pooled]) -> dict[str, str]:
 def unclear(*names: str, reference: str = REFERENCE) -> bool:
     """Say whether all are unclear, with a temperature and without."""
     return {beside(name, reference, t).word for name in names for t in (True, False)} == {"unclear"}
-
-
-def width(contestant: str) -> np.ndarray:
-    """Return how long a contestant's intervals for the six mixes are, MPa."""
-    return np.diff(mixes.intervals(contestant), axis=0)[0]
 
 
 def rivals() -> int:
@@ -254,17 +249,12 @@ says("Whether either gains anything is unclear", lambda: unclear("wide", "long")
 says("whether a deep ensemble is better than",
      lambda: unclear(DEEP, reference="wide") and unclear(DEEP, reference="long"))
 
-# Your data, and prices.
+# Your data.
 says("it loses more than 3 units",
      lambda: beside("boosting").sources["deliveries"] > 3
          and min(reading.compared(), key=lambda k: beside(k).sources["churn"]) == "boosting")
 says(["to one network almost three times", "Almost three times in ten"],
      lambda: 0.27 < loses() < 0.3)
-says("in 1.4 times the time of one", lambda: reading.costs(DEEP)["train_seconds"])
-says("TabM, with its 32 members, stores as much",
-     lambda: reading.passes("tabm") == 32 and round(reading.costs("tabm")["kept"]) == 4)
-says("ensemble of four and trains six times",
-     lambda: (4, round(reading.costs("tabm")["train_seconds"])))
 says("about two hundredths above", lambda: 0.014 < apart("auroc", DEEP) < 0.026)
 says("a temperature gives nothing of it", lambda: abs(apart("auroc", SCALED)) < 0.002)
 says("on 13 of our 16 tables its AUROC",
