@@ -24,7 +24,7 @@ from workshop.experiments.contest import reading
 CLAIMS = Claims("cost/choosing", unclaimed={
     "a factor keeps the order of widths as it is": ["but being narrow takes better means",
         "the better a method's means"],
-    "what a word means": ["Unclear does not mean equal", "is better on the typical data set may",
+    "what a word means": ["is better on the typical data set may",
         "says which of them predict better", "would settle what stays unclear"],
     "advice": ["a method whose typical difference is"],
     "how the method predicts, by its paper": ["it gets the same input several times",

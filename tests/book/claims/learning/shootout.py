@@ -244,7 +244,6 @@ says("and TabM is better, too",
      lambda: beside("tabm", tempered=True).word == "better")
 says("than a tenth of a unit on the", lambda: 0 < -beside(SCALED).middle < 0.1)
 says("for one network alone is unclear", lambda: beside(SCALED).word == "unclear")
-says("whether one larger network gains anything is unclear", lambda: unclear("wide"))
 says("Whether either gains anything is unclear", lambda: unclear("wide", "long"))
 says("whether a deep ensemble is better than",
      lambda: unclear(DEEP, reference="wide") and unclear(DEEP, reference="long"))
