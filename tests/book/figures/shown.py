@@ -250,10 +250,7 @@ def projected(f, gigabytes_per_second, microseconds_a_message, all_reduce):
 
 
 SHOWN = {
-    "fig-r1-distribution": lambda f, method: (
-        {"rank-1": "move together", "mean-field": "moves for itself"}[method],
-        f.draws[{"rank-1": "rank1", "mean-field": "mean_field"}[method]],
-    ),
+    "fig-r1-distribution": lambda f: ("whole rows and whole columns", f.samples["rank1"]),
     "fig-co-depth": lambda f, width: (
         [width, *(weights_of(f, width)[k][-1] for k in (DEEP, BATCH))],
         [*weights_of(f, width).values()],

@@ -184,7 +184,10 @@ const gain = ({ predictions, truth }, { members }, moved = {}) => {
 // What a layer n → n of a BatchEnsemble stores, in percent of a deep ensemble's.
 const saves = ({ widths, at }, { members: M }) => {
   const part = widths.map((n) => (100 * (n + 3 * M)) / (M * (n + 1)));
-  return { widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1 };
+  return {
+    widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1,
+    ends: [widths[0], widths.at(-1)], limit: [100 / M, 100 / M],
+  };
 };
 
 export const FORMULAS = { posterior, line, devices, flow, budget, gain, saves };
