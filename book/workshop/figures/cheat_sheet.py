@@ -116,11 +116,11 @@ STYLE = """<style>
 }
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
 .ensedu-sheet div > p { flex: 1 1 9rem }
-.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 30rem }
+.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 27rem }
 .ensedu-sheet svg { color: var(--ensedu-own) }
 .ensedu-sheet .once { color: var(--ensedu-shared) }
 .ensedu-sheet .weight { fill: currentColor }
-.ensedu-sheet .bias { fill: currentColor; opacity: 0.4 }
+.ensedu-sheet .bias { fill: currentColor; opacity: 0.5 }
 .ensedu-sheet path { stroke: currentColor; stroke-width: 1.5 }
 .ensedu-sheet .deviations { fill: none }
 .ensedu-sheet text { fill: var(--pst-color-text-muted); font-size: 22px }

@@ -9,9 +9,8 @@ from workshop.plot.style import MUTED, Figure, house_style
 from workshop.plot.text_layout import SMALL
 
 CAPTION = (
-    "Every member has a matrix of its own, made of the gray one. It stores only the column r, the "
-    "row s and a bias; the dashed numbers are computed. Point at one of them to see what it is "
-    "made of, or change a stored number."
+    "Every member has a matrix of its own, but stores only the column r, the row s and a bias; the "
+    "dashed numbers are computed. Point at one to see of what, or change a stored number."
 )
 ALT = (
     "A gray window of six by six weights, stored once. For each member a column of six numbers at "

@@ -21,7 +21,7 @@ ALT = (
 )
 DEPTH = (
     "With one hidden layer the deep ensemble is the smallest of the three, and with two or more, "
-    "at these widths, the largest. Networks 1-h-…-h-1; one network is 1."
+    "at these widths, the largest. The networks are 1-h-…-h-1, with hidden layers of width h."
 )
 
 METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field")

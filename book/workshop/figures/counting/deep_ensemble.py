@@ -21,7 +21,7 @@ ALT = (
 )
 GAIN = (
     "Where members miss the truth on different sides, their average misses it by less than they "
-    "do on average. Left: what they predict. Right: their squared errors, and what is left of them."
+    "do on average. First what they predict, then their squared errors, and what is left of these."
 )
 #: Of members, of their average, and of what it gains.
 MEMBER: dict[str, Any] = {"color": PALETTE["deep_ensemble"], "lw": 3, "solid_capstyle": "butt"}
@@ -69,7 +69,7 @@ class Gain(Computed):
         """Draw what is predicted, and the squared errors as bars."""
         found, bar = self.numbers(members), {"lw": 22}
         with house_style():
-            figure, (left, right) = panels(2, height=2.0, left=0.3, top=key_room(), above=0.3)
+            figure, (left, right) = panels(2, height=1.6, left=0.3, top=key_room(), above=0.3)
             left.axvline(self.truth, **TRUTH)
             off = MEMBER | {"lw": 1.5, "gid": moves("across", "along")}
             left.plot(found["across"], found["along"], **off)

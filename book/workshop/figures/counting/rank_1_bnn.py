@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
@@ -81,4 +80,4 @@ def heat(axes: Axes, moved: Float[Array, "m n"]) -> None:
     m, n = moved.shape
     axes.set(xlim=(0, n), ylim=(m, 0), xticks=[], yticks=[])
     axes.set_frame_on(False)
-    draw_heat(axes, np.clip(moved, -MOST, MOST), (0, 0), (1, 1), MOST)
+    draw_heat(axes, moved, (0, 0), (1, 1), MOST)
