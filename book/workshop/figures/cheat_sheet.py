@@ -129,7 +129,8 @@ STYLE = """<style>
 }
 @media print {
   html[data-theme]:has(.ensedu-sheet) { font-size: 9.5pt }
-  .ensedu-sheet svg { width: 100mm }
+  .bd-article:has(.ensedu-sheet) :is(p, li) { line-height: 1.3 }
+  .ensedu-sheet svg { width: 80mm }
   .bd-article:has(.ensedu-sheet) h1 { font-size: 18pt; margin: 0 0 0.4rem }
   .bd-article:has(.ensedu-sheet) :is(p, ul) { margin: 0 0 0.5rem }
   .bd-article:has(.ensedu-sheet) li > p { margin: 0 }
