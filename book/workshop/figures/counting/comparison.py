@@ -9,9 +9,9 @@ from workshop.plot.style import Figure
 
 # Captions.
 CAPTION = (
-    "With two or more hidden layers, sharing pays from a small width on. To the right is the width "
-    "h of networks 1-h-…-h-1, upward their number of members. Press a place, and read what is "
-    "stored there."
+    "With two or more hidden layers and members, sharing pays once the layers are wide enough. To "
+    "the right is the width h of networks 1-h-…-h-1, upward the number of members. Press a place, "
+    "and read what is stored there."
 )
 ALT = (
     "A map over width and number of members. At the left, in narrow networks, is the blue region "
