@@ -246,7 +246,7 @@ const makeControls = () => {
       }));
     }
     lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${current.view === "numbers" ? "a window of its numbers" : `what ${plural(current.M, "member")} store${current.M === 1 ? "s" : ""}`}`);
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
@@ -287,12 +287,7 @@ const stage = makeStage({
 });
 const numbers = makeNumbers({ change, room: () => stage.frame().width });
 const guess = makeGuess({ change, ask: () => ask() });
-const map = makeMap({
-  change,
-  resized() {
-    showRest();
-  },
-});
+const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);

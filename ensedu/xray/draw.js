@@ -102,6 +102,10 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       // Many faint lines are drawn at once.
       if (!inner.has(alpha)) inner.set(alpha, new Path2D());
       inner.get(alpha).rect(x, y, w, h);
+    } else if (box.look === "lent") {
+      context.globalAlpha = 0.16 * alpha;
+      context.fillStyle = gray;
+      context.fillRect(x, y, w, h);
     } else if (box.look === "made") {
       if (image) {
         context.globalAlpha = alpha * 0.45;

@@ -53,8 +53,7 @@ const makeTree = (on) => {
     return head;
   };
   const leaf = ({ layer, at }) => {
-    const pressed = sheetsOf(layer).length ? {} : { disabled: "" };
-    const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(titleOf(layer, at), shapeWords(layer), [{ layer, at }]));
+    const button = make("button", { type: "button", class: "line", "data-layer": at }, ...row(titleOf(layer, at), shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));
     onPointing(button, on.point, at);
     return make("li", {}, button);
