@@ -247,7 +247,7 @@ const makeControls = () => {
     }
     lead.hidden = !isWhole(current);
     setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    setText(letters, lettersOf(chosen(current), isWhole(current) ? null : layer));
+    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
 };
@@ -257,10 +257,12 @@ const formula = makeFormula({ light: (role) => setLight(role && { role }) });
 const tree = makeTree({ open, point: (layer) => setLight(layer === null ? null : { layer }) });
 const stage = makeStage({
   slide,
+  step: (by) => slide(clamp((sliding?.to ?? Math.round(state.share)) + by, 0, STOPS.length - 1)),
   drag(share) {
     sliding = null;
     change({ share, method: "" });
   },
+  ask: () => ask(),
   unit: unitNow,
   fit,
   wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),

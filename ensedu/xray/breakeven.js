@@ -1,7 +1,7 @@
 // Where sharing pays: width by members, colored by the ensemble that stores least.
 const RIVALS = KEYS.filter((key) => METHODS[key].members && !METHODS[key].body);
 const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64], times: [2, 4, 16] };
-const GRAIN = matchMedia("(pointer: coarse)").matches ? 2 : 1; // pixels: so fine is the map
+const GRAIN = coarse.matches ? 2 : 1; // pixels: so fine is the map
 const EDGE = { left: 46, right: 14, top: 10, bottom: 44 };
 const SIZED = DATA.sizes?.length > 2;
 
@@ -80,7 +80,7 @@ const makeMap = (on) => {
 
   const show = (state, layers) => {
     current = state;
-    element.hidden = RIVALS.some((method) => DATA.refused[method]);
+    element.hidden = RIVALS.some((method) => DATA.refused[method]) || !layers.some(({ matrices }) => matrices.length);
     if (element.hidden || (!near && !printing.matches)) return;
     const depth = SIZED ? sizesOf(state).length - 2 : 1;
     const key = `${depth} ${size.width} ${theme()}`;
@@ -101,7 +101,7 @@ const makeMap = (on) => {
       context.globalAlpha = 0.5;
       trace(context, (totals) => crossing(totals, times));
       context.globalAlpha = 1;
-      text(`${times} ×`, size.width - EDGE.right - 5, yOf(crossing(ground.totals.at(-1), times)) - 5, "end");
+      text(`${times} ×`, EDGE.left + GRAIN * ground.totals.findIndex((totals) => crossing(totals, times) <= ends.M) + 6, EDGE.top + 15, "start");
     }
     context.fillStyle = plainColor("ink");
     for (const h of TICKS.width) text(digits(h), xOf(h), size.height - EDGE.bottom + 18);

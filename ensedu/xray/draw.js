@@ -66,8 +66,10 @@ const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
   context.stroke();
 };
 
-const sizedCanvas = (canvas, width, height) => {
-  const dense = Math.min(2, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
+// A page that fingers move; there a picture on its way has fewer pixels, for which a phone has the time.
+const coarse = matchMedia("(pointer: coarse)");
+const sizedCanvas = (canvas, width, height, rough) => {
+  const dense = rough ? 1 : Math.min(2, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
   if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
     canvas.width = Math.round(width * dense);
     canvas.height = Math.round(height * dense);

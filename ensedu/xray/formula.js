@@ -18,9 +18,10 @@ const sentenceOf = (method, M, layer) => {
 
 const BNN = "A BNN is a Bayesian neural network: its weights are random.";
 // What the letters of a formula are.
-const lettersOf = (method, layer) => {
+const lettersOf = (method, layers, layer) => {
   if (layer && !layer.matrices.length) return `${layer.table ? "An embedding is a table of m rows of n numbers: an input picks one. " : ""}There is no product whose inputs and outputs r and s could scale, so all methods but a ${METHODS[DEEP].label} store it once.`;
-  const matrix = "A matrix W has a row for each of m inputs, and a column for each of n outputs.";
+  const folded = layers.some(({ matrices }) => matrices.some(({ kernel }) => kernel.length));
+  const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
     const drawn = spreads(method) ? ` Each prediction draws r and s anew, from the means and standard deviations that are stored. ${BNN}` : "";
@@ -66,8 +67,7 @@ const makeFormula = (on) => {
     const matrix = layer && matricesOf(layer).length === 1 ? matricesOf(layer)[0] : null;
     const groups = matrix ? groupsOf(matrix) : 1;
     const said = [...(matrix ? [`m = ${digits(matrix.m / groups)}`, `n = ${digits(matrix.n / groups)}`, groups > 1 ? `${groups} times` : ""] : []),
-      Object.values(sums).some((term) => term.includes("M")) ? `M = ${state.M}` : "",
-      matrix?.kernel.length ? `mn counts ${matrix.kernel.join(" × ")} times` : layers.some((each) => matrices(each).some(({ kernel }) => kernel.length)) ? "mn counts for each place of a kernel" : ""];
+      Object.values(sums).some((term) => term.includes("M")) ? `M = ${state.M}` : ""];
     setText(about, `${[layer ? "This layer" : body ? "Last layer" : "Each matrix", ...said].filter(Boolean).join(", ")}:`);
   };
   return { element, show };

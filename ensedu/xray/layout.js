@@ -180,20 +180,21 @@ const roomsOf = (content, method, M, unit, frame) => {
   const left = { x: 0, y: frame.head };
   const home = { x: 0, y: left.y + (narrow ? 4 : above) };
   const sheet = slot.h - above;
-  // A second sheet stands below the first where there is room, or beside it.
-  const stacked = doubled && (narrow ? 2 * portrait.w + GAP > frame.width : home.y + 2 * sheet + content.under <= frame.height);
+  // A second sheet stands beside the first, or below it where there is no room.
+  const stacked = doubled && 2 * portrait.w + GAP > frame.width;
   const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: home.y + sheet * (stacked ? 2 : 1) + content.under };
   const right = narrow ? { x: 0, y: once.h + frame.head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: frame.head };
-  const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
+  const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
   const rows = Math.ceil(M / most);
   const across = Math.ceil(M / rows);
-  const step = narrow ? Math.max(slot.w, (frame.width - content.under) / across) : slot.w;
+  const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
     portrait, slot, across, rows, vectors, ghosts, strip, home, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
-    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - gap + content.under : 0),
+    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge + content.under : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
@@ -279,7 +280,7 @@ const fitting = (content, M, frame) => {
     return low;
   };
   const [any, flat] = [largest(Infinity), largest(1)];
-  return flat > (CURVES ? 0.5 : frame.width < NARROW ? 1 : 0.85) * any ? flat : any;
+  return flat > (CURVES ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
 // Between two stops, one after the other: what goes fades; each member's matrix slides onto the one before, to where

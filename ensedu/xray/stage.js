@@ -1,5 +1,5 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
-const WAY = 520; // milliseconds of a motion
+const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -35,6 +35,7 @@ const makeStage = (on) => {
   let motion = null; // { from, start }
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
+  let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
   let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
   const composed = new Map();
@@ -44,7 +45,7 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? 560 : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
     composed.clear();
     return frame;
   };
@@ -123,7 +124,11 @@ const makeStage = (on) => {
     const { high: most, lost, small } = extentOf(state, layers, unit);
     const high = state.method ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
-    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
+    clearTimeout(rested);
+    const rough = coarse.matches && now - last < PAUSE;
+    if (rough) rested = setTimeout(on.ask, PAUSE);
+    last = now;
+    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high, rough);
     context.imageSmoothingEnabled = false;
     if (refused) {
       drawn = [];
@@ -156,12 +161,13 @@ const makeStage = (on) => {
     context.font = "13px system-ui, sans-serif";
     const [from, to, along] = wayOf(state);
     context.globalAlpha = isModulated(from) && METHODS[to].members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
+    const { left, top } = layout.portrait;
+    const room = Math.min(layout.slot.w - 6, frame.width - left - layout.slotOf(layout.across - 1).x);
+    const word = members ? "member " : "sample ";
+    const named = context.measureText(`${word}${layout.ghosts}`).width < room ? word : "";
     for (let i = 0; i < layout.ghosts; i += 1) {
-      const at = layout.slotOf(i);
-      if (at.y > frame.height) break;
-      const x = at.x + layout.portrait.left;
-      const fits = (words) => context.measureText(words).width < Math.min(layout.slot.w - 6, frame.width - x);
-      context.fillText([`${members ? "member" : "sample"} ${i + 1}`].find(fits) ?? i + 1, x, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
+      const { x, y } = layout.slotOf(i);
+      if (y < frame.height) context.fillText(`${named}${i + 1}`, x + left, y - (CURVES ? 10 + CURVE_HIGH : 6) + Math.min(top, 4));
     }
     context.globalAlpha = 1;
   };
@@ -387,7 +393,7 @@ const makeStage = (on) => {
     on.drag(Math.abs(at - stop) < MAGNET ? stop : at);
   });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
-  onArrows(slider, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
+  onArrows(slider, (step) => on.step(Math.sign(step)));
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {
