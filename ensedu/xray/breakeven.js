@@ -34,8 +34,9 @@ const makeMap = (on) => {
   keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${rank} stores less than a ${deep}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
     make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, make("div", {}, box, spot), make("div", {}, words, make("p", {}, link), about, keys)));
-  setText(about, SIZED ? "The dot is your network: press or drag it, or use the arrow keys."
-    : "Each dot is a layer of yours, at the width 2mn / (m + n): of all square layers, one of this width saves the same share. Point at a dot, or use ← and →, to read its name; a press, or ↑ and ↓, sets the members.");
+  const hands = coarse.matches ? "Press" : "Press or use the arrow keys";
+  setText(about, SIZED ? `The dot is your network. ${hands} to move it.`
+    : `Each dot is a layer of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name, and to set the members.`);
   const ends = { width: MOST.width, M: MOST.members };
   let size = { width: 520, height: 320 };
   const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });

@@ -60,7 +60,7 @@ const makeFormula = (on) => {
         if (role) onPointing(term, on.light, role);
         line.append(k ? "+" : "", make("span", { class: "addend" }, term, numbers[k]));
       });
-      line.append("=", make("span", { class: "addend sums" }, make("strong", {}, numbers.at(-1)), make("small", {}, "parameters")));
+      line.append(make("span", { class: "is" }, "="), make("span", { class: "addend sums" }, make("strong", {}, numbers.at(-1)), make("small", {}, "parameters")));
       line.style.setProperty("--own", `var(--${method})`);
     }
     [...all.map(([, , number]) => number), total].forEach((number, k) => setText(numbers[k], digits(number)));

@@ -231,7 +231,7 @@ const makeStage = (on) => {
   const numberEdges = (context) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
     if (!first || first.h < 14) return;
-    const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
+    const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && (box.member < 0) === (first.member < 0) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
     const { plain, rows, n, kernel, strips, bands } = first.tile;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
