@@ -193,7 +193,7 @@ def test_every_kind_of_layer_is_told_as_it_is(opened):
             assert "r and s" not in words(page, ".sum")
             assert words(page, ".zone.right span") == "nothing"
             page.get_by_role("button", name="See its numbers").click()
-            assert page.locator(".number").count()
+            page.locator(".number").first.wait_for()
 
 
 def test_near_a_stop_the_slider_is_at_it_and_between_two_no_count_is_said(opened):
