@@ -352,6 +352,7 @@ def test_where_sharing_does_not_pay(opened):
 def test_keys_reach_each_layer_of_a_map(opened):
     with opened(xray(Words())) as page:
         page.locator(".map").focus()
+        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()  # once it is drawn
         said = []
         for _ in range(2):
             page.keyboard.press("ArrowRight")
