@@ -387,36 +387,19 @@ def forms(step):
 
 
 def judged(rows, kind):
-    """How well the rule chooses, and the c that would lose least in B (m + n) > c m n.
+    """In how many cells the rule chooses the faster form, and how much time it loses in all.
 
     What is lost is the mean of log(time of the chosen form / time of the faster one).
     """
-    rows = [row for row in rows if kind in row]
-    if not rows:
+    cells = [row[kind] for row in rows if kind in row]
+    if not cells:
         return None
-    points = []
-    for row in rows:
-        share = row["B"] * (row["m"] + row["n"]) / (row["m"] * row["n"])
-        log_ratio = math.log(row[kind]["fold over scale"][1])
-        points.append((share, log_ratio, row[kind]["chosen"] == "fold"))
-
-    def loss(choices):
-        costs = [max(0, r) if fold else max(0, -r) for (_, r, _), fold in choices]
-        return statistics.fmean(costs)
-
-    shares = sorted({share for share, _, _ in points})
-    between = [math.sqrt(a * b) for a, b in itertools.pairwise(shares)]
-    candidates = [shares[0] / 2, *between, shares[-1] * 2]
-    lost = {c: loss([(point, point[0] > c) for point in points]) for c in candidates}
-    best = min(lost, key=lost.get)
-    return {
-        "cells": len(points),
-        "faster chosen": sum(fold == (r < 0) for _, r, fold in points),
-        "time lost": math.expm1(loss([(point, point[2]) for point in points])),
-        "best c": best,
-        "faster chosen with best c": sum((share > best) == (r < 0) for share, r, _ in points),
-        "time lost with best c": math.expm1(lost[best]),
-    }
+    logs = [math.log(cell["fold over scale"][1]) for cell in cells]
+    folds = [cell["chosen"] == "fold" for cell in cells]
+    lost = [max(0, log if fold else -log) for log, fold in zip(logs, folds, strict=True)]
+    right = sum(fold == (log < 0) for log, fold in zip(logs, folds, strict=True))
+    mean = math.expm1(statistics.fmean(lost))
+    return {"cells": len(cells), "faster chosen": right, "time lost": mean}
 
 
 # --- report ---
@@ -465,11 +448,8 @@ def lines_of(result):
     yield "forms: does the rule choose the faster one?"
     for kind, found in result["rule"].items():
         if found:
-            yield (
-                f"  {kind:17} {found['faster chosen']} of {found['cells']}, "
-                f"{found['time lost']:.1%} lost; with the best c, {found['best c']:.2f}, "
-                f"{found['faster chosen with best c']}, {found['time lost with best c']:.1%}"
-            )
+            share = f"{found['faster chosen']} of {found['cells']}"
+            yield f"  {kind:17} {share}, {found['time lost']:.1%} lost"
     for name, number in result["left_out"].items():
         if number:
             yield f"{name}: {number} cases left out, out of time"

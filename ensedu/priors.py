@@ -118,8 +118,8 @@ class Cauchy(Prior):
         For posteriors that are Cauchy themselves, as those of the published rank-1 code are; `loc`
         and `scale` are arrays of the module ``xp``, scales above 0.
         """
-        apart = (scale + self.scale) ** 2 + (loc - self.loc) ** 2
-        return xp.log(apart / (4 * scale * self.scale))
+        distance = (scale + self.scale) ** 2 + (loc - self.loc) ** 2
+        return xp.log(distance / (4 * scale * self.scale))
 
 
 @dataclass(frozen=True)

@@ -85,19 +85,25 @@ def execute(path, computed_with, folder):
     return result.time, result.exc_string
 
 
+def last_run(cached, notebook):
+    """Return what a notebook is computed with now, and the record of its run with just that."""
+    computed_with = fingerprint(code(notebook))
+    try:
+        record = cached.match_cache_notebook(notebook)
+    except KeyError:
+        return computed_with, None
+    if record.data.get("computed_with") == computed_with:
+        return computed_with, record
+    cached.remove_cache(record.pk)  # or a build would find it, should the next run fail
+    return computed_with, None
+
+
 def stale(cached):
     """Return each notebook to execute, and what it will have been computed with."""
     found = {}
     for path in find([ROOT / "book"]):
-        notebook = nbformat.read(path, as_version=4)
-        computed_with = fingerprint(code(notebook))
-        try:
-            record = cached.match_cache_notebook(notebook)
-        except KeyError:
-            found[path] = computed_with
-            continue
-        if record.data.get("computed_with") != computed_with:
-            cached.remove_cache(record.pk)  # or a build would find it, should this run fail
+        computed_with, record = last_run(cached, nbformat.read(path, as_version=4))
+        if record is None:
             found[path] = computed_with
     return found
 
@@ -106,14 +112,19 @@ def main(arguments=None):
     """Execute what changed, the longest first; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=Path, help="the folder of what is built")
-    build = parser.parse_args(arguments).build.resolve()
+    parser.add_argument("--list", action="store_true", help="only name what would be executed")
+    options = parser.parse_args(arguments)
+    build = options.build.resolve()
     folder, doctrees = build / ".jupyter_cache", build / ".doctrees"
 
-    forget_pages(build)
     cached = get_cache(folder)
     records = cached.list_cache_records()
     seconds = {record.uri: record.data["execution_seconds"] for record in records}
     todo = stale(cached)
+    if options.list:
+        print(*(path.relative_to(ROOT) for path in todo))
+        return 0
+    forget_pages(build)
     for variable in THREADS:
         os.environ[variable] = "1"
     # explore() draws its page form when this is set; kernels inherit it.

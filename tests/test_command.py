@@ -186,17 +186,7 @@ def test_counts_and_costs_of_a_convolutional_network_are_those_of_the_formulas(r
         assert row["flops_ratio"] == products / 416_520
 
 
-def test_a_large_network_has_its_published_counts(report):
-    """He et al. 2016; Wen et al. 2020 and Dusenberry et al. 2020 have 25.8M and 26.0M."""
-    methods = "deep_ensemble", "rank1", "batch_ensemble", "rank1"
-    rows = report("ensedu.torch.models:resnet50", "--method", *methods)
-    totals = {key: row["total"] for key, row in rows.items()}
-    assert list(totals.items()) == [
-        ("single", 25_557_032),
-        ("deep_ensemble", 102_228_128),
-        ("batch_ensemble", 25_768_588),
-        ("rank1", 25_977_144),
-    ]
+def test_a_large_network_has_its_published_operations(report):
     rows = report("ensedu.torch.models:resnet50", "--method", "single", "--input", "3,224,224")
     # torchvision says 4.089 × 10^9 multiplications of its own.
     assert rows["single"]["flops"] == 2 * 4_089_184_256

@@ -40,7 +40,7 @@ EXTRAS = {
 ALWAYS = {re.match(r"[\w-]+", line)[0] for line in ABOUT["project"]["dependencies"]}
 #: Imported as soon as a module is, and by the extra that this part of the package asks for.
 PARTS = {
-    "torch": "torch", "theory/ntk_torch.py": "torch",
+    "torch": "torch", "theory/ntk/torch.py": "torch",
     "theory/ntk": "scores", "sklearn": "sklearn", "contest": "sklearn",
 }  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_the_kl_equals_quadrature(name, mean, std):
     rho = variational.inverse_softplus(std)
     draws = 400_003
     noise = np.random.default_rng(0).standard_normal((draws, 1))
-    found = variational.kl(np.array([mean]), np.array([rho]), prior, noise)[0]
+    found = variational.entry_kl(np.array([mean]), np.array([rho]), prior, noise)[0]
     log_p = prior.log_density(mean + std * noise, np)
     error = 0.0 if prior.closed else log_p.std() / draws**0.5
     assert abs(found - expected) <= 5 * error + 1e-9
@@ -80,7 +80,8 @@ def test_the_entropy_is_exact(name):
     """So that a drawn KL scatters by the prior's part alone, and one draw may be negative."""
     noise = np.random.default_rng(1).standard_normal((1_009, 1))
     values = [
-        variational.kl(np.zeros(1), np.zeros(1), PRIORS[name], one)[0] for one in noise[:, None]
+        variational.entry_kl(np.zeros(1), np.zeros(1), PRIORS[name], one)[0]
+        for one in noise[:, None]
     ]
     log_p = PRIORS[name].log_density(np.log(2) * noise, np)
     assert np.std(values) == pytest.approx(log_p.std())
@@ -116,37 +117,6 @@ def layers(name, prior):
     if name == "rank1":
         return en.Rank1Linear(m, n, M, **options)
     return en.MeanFieldLinear(m, n, **options)
-
-
-@pytest.mark.parametrize("samples", [(), (7,)])
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("name", ["rank1", "mean_field"])
-def test_the_gradient_of_the_kl(name, prior, samples):
-    """By hand, by autograd, and by finite differences, from the same noise."""
-    layer = layers(name, PRIORS[prior])
-    rng = np.random.default_rng(3)
-    kinds = ("r", "s") if name == "rank1" else ("weight", "bias")
-    noise = {k: rng.standard_normal((*samples, *layer.params[f"{k}_mean"].shape)) for k in kinds}
-    layer.kl_backward(0.7, noise)
-    module = et.from_numpy(layer)
-    value = module.kl({k: torch.from_numpy(eps) for k, eps in noise.items()}).mean()
-    assert value.item() == pytest.approx(np.mean(layer.kl(noise)), rel=1e-12)
-    (0.7 * value).backward()
-    for key, parameter in module.named_parameters():
-        if not key.endswith(("_mean", "_rho")):
-            assert parameter.grad is None
-            continue
-        book = parameter.grad.mT if key.startswith("weight") else parameter.grad
-        np.testing.assert_allclose(layer.grads[key], book, rtol=1e-9, atol=1e-12)
-        array = layer.params[key]
-        for index in [(0,) * array.ndim, (-1,) * array.ndim]:
-            kept, ends = array[index], []
-            for step in (1e-5, -1e-5):
-                array[index] = kept + step
-                ends.append(0.7 * np.mean(layer.kl(noise)))
-            array[index] = kept
-            slope = (ends[0] - ends[1]) / 2e-5
-            assert layer.grads[key][index] == pytest.approx(slope, rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["rank1", "mean_field"])

@@ -27,14 +27,13 @@ FLOORS = (
 INSIDE = {
     "ensedu.torch": (
         ("network", "models", "convert", "trees", "inputs"),
-        ("losses", "whole"),
-        ("membership",),
+        ("losses", "membership", "whole"),
         ("train",),
     ),
     "ensedu.torch.whole": (
         ("copies", "modules", "refusals"),
         ("parts", "arrays"),
-        ("passes", "starts"),
+        ("traced", "changes", "passes", "starts"),
         ("members",),
         ("ensemble",),
     ),

@@ -1,7 +1,7 @@
-"""What a page computes: its script and style, and curves that a reader draws.
+"""What a page computes: its script and style, and what a reader guesses.
 
-A page that has such a figure loads both. A curve of
-`workshop.figures.guesses` stands in the first box of its chapter.
+A page that has such a figure loads both. A curve to draw, or the answers to
+choose from, of `workshop.figures.guesses` stand in the first box of a chapter.
 """
 
 import shutil
@@ -9,25 +9,31 @@ from pathlib import Path
 
 from docutils import nodes
 from figures import drawn
+from opening import is_dropdown
 
-from workshop.figures.guesses import GUESSES
+from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page.computed import BUNDLE, SCRIPT, STYLE
-from workshop.page.computed.guessing import html
+from workshop.page.computed.guessing import choices, html
 
 BOX = '<div class="ensedu-predict">'
 PARTS = '<div class="ensedu-computed"', '<div class="ensedu-guess"'
 
 
 def ask(app, doctree):
-    """Put the curve that a reader draws into the box of its chapter."""
+    """Put what a reader draws, or chooses, into the box of its chapter."""
     page = app.env.docname
-    if page not in GUESSES:
+    if page not in GUESSES and page not in CHOICES:
         return
     box = next(one for one in doctree.findall(nodes.raw) if BOX in one.astext())
-    text = html(GUESSES[page], page, drawn(app))
-    box.parent.insert(
-        box.parent.index(box) + 1, nodes.raw("", text, format="html")
-    )
+    place = box.parent.index(box) + 1
+    if page in GUESSES:
+        text = html(GUESSES[page], page, drawn(app))
+    else:
+        text = choices(*CHOICES[page])
+        place += next(
+            k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
+        )
+    box.parent.insert(place, nodes.raw("", text, format="html"))
 
 
 def load(app, pagename, templatename, context, doctree):

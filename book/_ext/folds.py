@@ -18,7 +18,7 @@ FIRST = {
     "check": ("# Checked: ", "Checked: "),
     "yours": ("# Yours: ", "Try it in Jupyter: "),
 }
-TABLE = '<table class="ensedu-table"'
+DRAWN = '<table class="ensedu-table"', '<div class="ensedu-sheet"'
 CHANGE = re.compile(r"^# Change this: (.*(?:\n# .*)*)\n", re.MULTILINE)
 MENU = re.compile(r'<ul class="ensedu-sources">.*?</ul>', re.DOTALL)
 
@@ -65,8 +65,9 @@ def changes(cell, page):
 
 def shows(cell):
     """Whether a cell shows a figure or a table."""
-    tables = (TABLE in output.astext() for output in cell.findall(nodes.raw))
-    return any(cell.findall(nodes.figure)) or any(tables)
+    raw = [output.astext() for output in cell.findall(nodes.raw)]
+    drawn = any(begin in one for one in raw for begin in DRAWN)
+    return drawn or any(cell.findall(nodes.figure))
 
 
 def cut_menu(cell):

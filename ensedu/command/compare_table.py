@@ -30,7 +30,7 @@ def compare_table(options: argparse.Namespace) -> str:
             Path(options.save).mkdir(parents=True, exist_ok=True)
             path = Path(options.save) / "estimator.joblib"
             optional("joblib", "sklearn").dump(found.best, path)
-            asks = "predict_set" if found.data["table"]["classes"] else "predict_interval"
+            asks = "predict_set" if found.findings.table.classes else "predict_interval"
             kept = (
                 f"\n{found.best!r} is kept, as the last fold trained it:\n"
                 f"joblib.load({str(path)!r}).{asks}(new_rows)"
@@ -47,4 +47,4 @@ def compare_table(options: argparse.Namespace) -> str:
         raise CommandError(f"--{words}" if named else words) from None
     except OSError as error:
         raise CommandError(f"--output: {error}; what was done until then is kept") from None
-    return "\n".join([*sentences(found.data), str(folder / "report.html")]) + kept
+    return "\n".join([*sentences(found.findings), str(folder / "report.html")]) + kept

@@ -5,20 +5,17 @@ import html
 import json
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
-from numpy import ndarray as Array
 
 import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import COSTS, findings
+from ensedu.contest.findings import COSTS, Findings, findings
 from ensedu.contest.jobs import Contestant, Trained
 from ensedu.contest.kept import Kept, KeptClasses, KeptNumbers
 from ensedu.contest.ledger import Ledger
@@ -28,7 +25,7 @@ from ensedu.contest.report import page
 from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
-from ensedu.contest.words import words_of_plan, words_of_table
+from ensedu.contest.words import sentences, words_of_plan, words_of_table, written
 from ensedu.data import encoder
 
 __all__ = ["Comparison", "compare", "fold_row"]
@@ -53,7 +50,7 @@ def fold_row(
             rows = np.random.default_rng(fold).permutation(len(own.fit[0]))[: len(own.fit[0]) // 2]
             half = replace(own, fit=(own.fit[0][rows], own.fit[1][rows]))
             setting = contestant.tries[choice.number]
-            again = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
+            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
             both = again(x), again(x).sharpened(again(held), known)
             found["half"] = [one.scores(y, own.unit)["nll"] for one in both]
         return found
@@ -63,8 +60,8 @@ def fold_row(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
             row = run_split(task, name, contestant, fold, starts=starts, also=also)
-    except (ValueError, FloatingPointError) as error:
-        return case | {"failed": str(error)}
+    except (ValueError, FloatingPointError) as problem:
+        return case | {"failed": str(problem)}
     both, error = (row, row["scaled"]), "error" if task.classes else "rmse"
     found = {
         "nll": [one["nll"] for one in both], "error": [np.mean(one[error]) for one in both],
@@ -80,80 +77,51 @@ class Comparison:
 
     Parameters
     ----------
-    data
-        What ``report.json`` holds, and all that a report says.
-    understood, task
-        The table as it was read (`ensedu.contest.tables.Understood`), and what contestants got.
-    drawn
-        Which rows of the table those of the task are.
-    contestant
-        Whom to take: the best of those that are better than one network; if none is, of that and
-        those that are practically equal the one with the fewest parameters.
+    findings
+        All that a report says, as numbers (`ensedu.contest.findings.Findings`).
+    best
+        An estimator for new rows, of whom to take: the best of those that are better than one
+        network; if none is, of that and those that are practically equal the one with the fewest
+        parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
+        it was neither trained nor tested on, calibrate it.
+    tested
+        The rows of the table that the last fold tests on.
     """
 
-    data: dict[str, Any]
-    understood: Any
-    task: Task
-    drawn: Int[Array, " N"]
-    contestant: Contestant
+    findings: Findings
+    best: Kept
+    tested: Any
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What ``report.json`` holds."""
+        return dict(json.loads(written(self.findings)))
 
     @property
     def table(self) -> Any:
         """A data frame: of each contestant the mean scores and costs, and its verdict."""
-        pandas, data, keys = optional("pandas", "data"), self.data, ["contestant", "temperature"]
-        rows = pandas.DataFrame(data["rows"])[[*keys, "nll", "error", *COSTS]]
+        pandas, keys = optional("pandas", "data"), ["contestant", "temperature"]
+        rows = pandas.DataFrame(map(asdict, self.findings.rows))[[*keys, "nll", "error", *COSTS]]
         found = rows.groupby(keys, sort=False).mean().reset_index().sort_values("nll")
         words = pandas.DataFrame(
-            data["verdicts"], columns=[*keys, "difference", "low", "high", "word"]
+            map(asdict, self.findings.verdicts),
+            columns=[*keys, "difference", "low", "high", "word"],
         )
         return found.merge(words, how="left", on=keys)
-
-    @cached_property
-    def best(self) -> Kept:
-        """The `contestant` as an estimator for new rows: that of the last fold, trained again.
-
-        It is trained on the 55% of the rows on which that fold fits; others, which it was neither
-        trained nor tested on, calibrate it.
-        """
-        fold, name = SPLITS - 1, self.data["best"]
-        own = given(self.task, fold)
-        setting = next(
-            dict(row["settings"]) for row in self.data["rows"]
-            if (row["contestant"], row["fold"]) == (name, fold)
-        )  # fmt: skip
-        epochs = int(setting.pop("epochs"))
-        trained = fresh_start(self.task, own, name, self.contestant, fold, 0, setting, epochs)
-        fitted = self.task.rows(rows_of_split(self.task, fold)["fit"])
-        frame, reader = self.part("calibrate"), self.understood.reader
-        return (KeptClasses if reader.classes else KeptNumbers)(
-            self.contestant.label, trained, reader,
-            encoder(fitted, unknown="ignore").fit(fitted), frame,
-            frame[self.data["table"]["target"]], center=own.center, unit=own.unit,
-            seed=self.data["seed"],
-        )  # fmt: skip
-
-    def part(self, name: str, *, whole: bool = True) -> Any:
-        """Return the rows of a part of the last fold, such as ``"test"``, as the table has them.
-
-        Unless `whole`, one of each group: others of it are no new rows, each by itself.
-        """
-        rows = rows_of_split(self.task, SPLITS - 1)[name]
-        if not whole and self.task.groups is not None:
-            rows = rows[np.sort(np.unique(self.task.groups[rows], return_index=True)[1])]
-        return self.understood.frame.iloc[self.drawn[rows]]
 
     def report(self, path: str | Path) -> Path:
         """Write a page of one file that says all of it, and return where."""
         path = Path(path)
-        path.write_text(page(self.data), encoding="utf-8")
+        path.write_text(page(self.findings), encoding="utf-8")
         return path
 
     def __repr__(self) -> str:
-        return f"Comparison({self.data['answer']})"
+        return f"Comparison({' '.join(sentences(self.findings))})"
 
     def _repr_html_(self) -> str:
+        answer = html.escape(" ".join(sentences(self.findings)))
         table = self.table.to_html(index=False, float_format="{:.4g}".format)
-        return f"<p><strong>{html.escape(self.data['answer'])}</strong></p>{table}"
+        return f"<p><strong>{answer}</strong></p>{table}"
 
 
 def compare(
@@ -224,16 +192,16 @@ def compare(
         plan = plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
         ledger.begin(plan)
     offered = contestants or ENTRANTS
-    if absent := [name for name in plan["labels"] if name not in offered]:
+    if absent := [name for name in plan.labels if name not in offered]:
         raise ValueError(
             f"contestants must hold {', '.join(absent)}, too, which {output} has begun to compare, "
             f"got {', '.join(offered)}; or output must be another folder"
         )
     speak(words_of_plan(plan))
-    entrants = shortened({name: offered[name] for name in plan["labels"]}, plan["search"]["part"])
-    rows = plan["subsample"]["rows"] if plan["subsample"] else len(table.y)
+    entrants = shortened({name: offered[name] for name in plan.labels}, plan.search.part)
+    rows = plan.subsample.rows if plan.subsample else len(table.y)
     own, drawn = as_task(table, seed, rows)
-    seconds, starts, curve = plan["seconds"], plan["search"]["starts"], rows < len(table.y)
+    seconds, starts, curve = plan.seconds, plan.search.starts, rows < len(table.y)
     missing = [
         (own, k, entrants[k], fold, starts, curve)
         for fold in range(SPLITS)
@@ -246,27 +214,45 @@ def compare(
         disable=None if say else True,
     )  # fmt: skip
 
-    data = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
-    publish(ledger, data)
+    def published(check: Mapping[str, Any] | None = None) -> Findings:
+        found = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
+        found = replace(found, check=check)
+        ledger.write("report.json", written(found))
+        ledger.write("report.html", page(found))
+        return found
+
+    found = published()
     with bar:
         for row in in_processes(fold_row, missing, workers):
             ledger.add(row)
             bar.update(seconds[row["contestant"]] / SPLITS)
-            data = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
-            publish(ledger, data)
-    found = Comparison(
-        data=data, understood=table, task=own, drawn=drawn, contestant=entrants[data["best"]]
+            found = published()
+    parts = rows_of_split(own, SPLITS - 1)
+    frames = {name: table.frame.iloc[drawn[each]] for name, each in parts.items()}
+    best = keep(found, table, own, entrants[found.best], frames["calibrate"])
+    new = tested = frames["test"]
+    if own.groups is not None:  # others of a group are no new rows, each by itself
+        new = tested[~pandas.Series(own.groups[parts["test"]]).duplicated().to_numpy()]
+    found = published(best.check(new, new[target]).data())
+    return Comparison(findings=found, best=best, tested=tested)
+
+
+def keep(
+    found: Findings, table: Understood, task: Task, contestant: Contestant, calibrate: Any
+) -> Kept:
+    """Return the best contestant of the last fold, trained again, as an estimator."""
+    fold, name = SPLITS - 1, found.best
+    own, fit = given(task, fold), task.rows(rows_of_split(task, fold)["fit"])
+    (setting, *_) = (
+        dict(row.settings) for row in found.rows if (row.contestant, row.fold) == (name, fold)
     )
-    last = found.part("test", whole=False)
-    data["check"] = found.best.check(last, last[target]).data()
-    publish(ledger, data)
-    return found
-
-
-def publish(ledger: Ledger, data: Mapping[str, Any]) -> None:
-    """Write both reports."""
-    ledger.write("report.json", json.dumps(data, indent=1, ensure_ascii=False))
-    ledger.write("report.html", page(data))
+    epochs = int(setting.pop("epochs"))
+    return (KeptClasses if table.reader.classes else KeptNumbers)(
+        contestant.label,
+        fresh_start(task, own, name, contestant, fold, 0, setting, epochs), table.reader,
+        encoder(fit, unknown="ignore").fit(fit), calibrate, calibrate[found.table.target],
+        center=own.center, unit=own.unit, seed=found.seed,
+    )  # fmt: skip
 
 
 def fingerprint(table: Understood) -> str:

@@ -1,6 +1,5 @@
 """Who takes part, and the six settings that each may choose from."""
 
-from dataclasses import replace
 from itertools import product
 
 from ensedu.contest.baselines import boosting_rounds, train_boosting, train_linear
@@ -11,9 +10,8 @@ from ensedu.contest.mimo import train_mimo
 from ensedu.contest.networks import train_network
 from ensedu.contest.swag import train_swag
 from ensedu.contest.tabm import train_tabm
-from ensedu.contest.tasks import Task
 
-__all__ = ["AGAIN", "CONTESTANTS", "FURTHER", "HALVES", "LONGER", "REFERENCE", "TABULAR"]
+__all__ = ["CONTESTANTS", "FURTHER", "LONGER", "REFERENCE", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"
@@ -35,10 +33,6 @@ KL_WEIGHTS = settings("kl_weight", (0.01, 0.1, 1.0), (0.005, 0.02))
 PRECISIONS = settings("precision", (1.0, 10.0), (0.1, 0.2, 0.4))
 LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
 PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
-
-
-def _once(task: Task) -> int:
-    return 1
 
 
 #: By key, in the order of tables and figures.
@@ -73,21 +67,11 @@ CONTESTANTS = {
         epochs=boosting_rounds, draws=False,
     ),
     "linear": Contestant(
-        label="linear model", train=train_linear, tries=PENALTIES, method="", epochs=_once,
-        draws=False,
+        label="linear model", train=train_linear, tries=PENALTIES, method="",
+        epochs=lambda task: 1, draws=False,
     ),
-}  # fmt: skip
-#: Two at half the width.
-HALVES = {
-    f"{name}_half": Contestant(
-        label=f"{CONTESTANTS[name].label}, ½ width", train=train_network, tries=DECAYS,
-        method=name, scale=0.5,
-    )
-    for name in ("deep_ensemble", "batch_ensemble")
 }  # fmt: skip
 #: Who takes part where inputs are vectors: not beside LeNet-5.
 TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, tries=DECAYS)}
 #: Who takes part where you say so: the book's tables have no rows of them.
 FURTHER = {"mimo": Contestant(label="MIMO", train=train_mimo, tries=DECAYS)}
-#: One network under another name, which is neither better nor worse.
-AGAIN = {"again": replace(CONTESTANTS["single"], label="one network, again")}

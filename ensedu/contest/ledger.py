@@ -3,12 +3,28 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
-__all__ = ["Ledger"]
+from ensedu.contest.plans import Plan
+
+__all__ = ["Ledger", "typed"]
 
 NAME = "rows.jsonl"
+
+
+def typed(kind: Any, data: Any) -> Any:
+    """Return what `dataclasses.asdict` made of a class, and JSON kept, as that class again."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints, own = get_type_hints(kind), [one.name for one in fields(kind) if one.name in data]
+        return kind(**{name: typed(hints[name], data[name]) for name in own})
+    if get_origin(kind) is tuple:
+        return tuple(typed(get_args(kind)[0], one) for one in data)
+    if get_origin(kind) is UnionType and data is not None:
+        return typed(get_args(kind)[0], data)
+    return data
 
 
 class Ledger:
@@ -24,7 +40,7 @@ class Ledger:
 
     def __init__(self, folder: Path | None, asked: Mapping[str, Any]) -> None:
         self.folder, self.asked = folder, dict(asked)
-        self.plan: dict[str, Any] | None = None
+        self.plan: Plan | None = None
         self.rows: dict[tuple[str, int], dict[str, Any]] = {}
         if folder is None or not (path := folder / NAME).exists():
             return
@@ -33,7 +49,7 @@ class Ledger:
         lines = [json.loads(line) for line in whole.split(b"\n")[:-1]]
         if not lines:
             return
-        self.plan = lines[0].pop("plan")
+        self.plan = typed(Plan, lines[0].pop("plan"))
         if other := [key for key in asked if lines[0].get(key) != asked[key]]:
             raise ValueError(
                 f"output must be another folder: {path} keeps another comparison, of "
@@ -41,9 +57,9 @@ class Ledger:
             )
         self.rows = {(row["contestant"], row["fold"]): row for row in lines[1:]}
 
-    def begin(self, plan: dict[str, Any]) -> None:
+    def begin(self, plan: Plan) -> None:
         """Keep a plan."""
-        self._append(self.asked | {"plan": plan})
+        self._append(self.asked | {"plan": asdict(plan)})
 
     def add(self, row: dict[str, Any]) -> None:
         """Keep a row that is done."""

@@ -166,7 +166,7 @@ def started(job: Job, build: Callable[[Job], Any]) -> Any:
 def plain_network(job: Job) -> nn.Sequential:
     """Return one network of a job's size, by Torch's own generator."""
     if job.task.lenet:
-        return lenet5(job.task.classes, lenet_filters(own_scale(job)))
+        return lenet5(job.task.classes, scaled(FILTERS, own_scale(job)))
     return mlp(mlp_sizes(job), "single")
 
 
@@ -176,13 +176,7 @@ def mlp_sizes(job: Job, scale: float | None = None) -> tuple[int, ...]:
     return (job.given.fit[0].shape[1], *hidden, job.task.classes or 2)
 
 
-def lenet_filters(scale: float) -> tuple[int, int]:
-    """Return the filters of a LeNet-5 that has `scale` times as many."""
-    first, second = scaled(FILTERS, scale)
-    return first, second
-
-
-def scaled(sizes: Sequence[Any], scale: float) -> tuple[int, ...]:
+def scaled(sizes: Sequence[Any], scale: float) -> tuple[Any, ...]:
     """Return sizes times a factor, at least 1."""
     return tuple(max(1, round(scale * size)) for size in sizes)
 
@@ -194,7 +188,7 @@ def own_scale(job: Job) -> float:
 
     def total(scale: float) -> int:
         if job.task.lenet:
-            return counting.count(lenet5(job.task.classes, lenet_filters(scale))).total
+            return counting.count(lenet5(job.task.classes, scaled(FILTERS, scale))).total
         return counting.mlp(mlp_sizes(job, scale), "single").total
 
     wanted = MEMBERS * total(1.0)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.conformal import rank_among
 
-__all__ = ["covered", "rows_to_settle", "verdicts"]
+__all__ = ["Coverage", "Verdict", "Worst", "covered", "rows_to_settle", "verdicts"]
 
 #: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
 LEAST_GROUP, PARTS = 30, 4
@@ -22,13 +23,56 @@ LEAST_GROUP, PARTS = 30, 4
 MOST_ROWS = 10**9
 
 
-def verdicts(scores: TaskScores, *, reference: str, rows: int) -> dict[str, dict[str, Any]]:
-    """Return how each contestant differs from a reference on one table; less is better.
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """How a contestant differs from the reference on one table, in nats a row; less is better."""
+
+    contestant: str
+    #: Whether both have a temperature.
+    temperature: bool
+    difference: float
+    low: float
+    high: float
+    #: Among all contestants.
+    p: float
+    #: Within it a difference is practically none.
+    margin: float
+    word: str
+    rows_to_settle: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worst:
+    """The group of rows, by one column, that would be least likely if it were like all others."""
+
+    #: Its chance, times the number of groups that were looked at.
+    p: float
+    column: str
+    value: str
+    rows: int
+    inside: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """How many rows intervals of a level hold, and between which counts luck leaves 19 of 20."""
+
+    level: float
+    rows: int
+    inside: int
+    luck: tuple[float, float]
+    worst: Worst | None
+
+
+def verdicts(
+    scores: TaskScores, *, reference: str, rows: int, temperature: bool = True
+) -> tuple[Verdict, ...]:
+    """Return how each contestant differs from a reference on one table, the best first.
 
     Differences are paired by splits, each the mean over seeds, and tested by the corrected
     resampled t (Nadeau and Bengio 2003), among all contestants by Holm's steps. An interval has the
-    level at which Holm tests its difference, so that it leaves out 0 where that is found. Within
-    the `margin`, a quarter of `TaskScores.unit`, a difference is practically none.
+    level at which Holm tests its difference, so that it leaves out 0 where that is found. The
+    margin is a quarter of `TaskScores.unit`.
 
     Parameters
     ----------
@@ -38,24 +82,27 @@ def verdicts(scores: TaskScores, *, reference: str, rows: int) -> dict[str, dict
         From whom the others differ.
     rows
         How many the table has, by which `rows_to_settle` says how many would settle it.
+    temperature
+        Whether scores are with one.
     """
     unit = scores.unit or 1.0
     own = scores.values[reference].mean(axis=1)
     others = {k: v.mean(axis=1) - own for k, v in scores.values.items() if k != reference}
     size = {"train": scores.train, "test": scores.test}
-    p = {name: resampled(each, **size).p for name, each in others.items()}
-    adjusted = dict(zip(p, holm([*p.values()]).tolist(), strict=True)) if p else {}
-    found, tests, rejects = {}, len(p), True
-    for name in sorted(p, key=p.__getitem__):
-        each = resampled(others[name], **size, level=1 - LEVEL / tests)
-        rejects = rejects and p[name] <= LEVEL / tests
-        tests -= rejects
-        found[name] = {
-            "difference": each.mean, "low": each.low, "high": each.high, "p": adjusted[name],
-            "margin": DELTA * unit, "word": verdict(each.low / unit, each.high / unit),
-            "rows_to_settle": rows_to_settle(each.low, each.high, DELTA * unit, rows),
-        }  # fmt: skip
-    return found
+    p = [resampled(each, **size).p for each in others.values()]
+    adjusted = holm(p) if p else np.array([])
+    names, clear, found = [*others], (adjusted <= LEVEL).sum(), []
+    for step, i in enumerate(np.argsort(p, kind="stable")):
+        level = 1 - LEVEL / (len(p) - min(step, clear))
+        each = resampled(others[names[i]], **size, level=level)
+        one = Verdict(
+            contestant=names[i], temperature=temperature, difference=each.mean, low=each.low,
+            high=each.high, p=float(adjusted[i]), margin=DELTA * unit,
+            word=verdict(each.low / unit, each.high / unit),
+            rows_to_settle=rows_to_settle(each.low, each.high, DELTA * unit, rows),
+        )  # fmt: skip
+        found.append(one)
+    return tuple(sorted(found, key=lambda one: one.difference))
 
 
 def rows_to_settle(
@@ -75,39 +122,38 @@ def rows_to_settle(
     return math.ceil(min(needed, MOST_ROWS))
 
 
-def covered(
-    x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]
-) -> dict[str, Any]:
-    """Return how many rows intervals of a level hold, between which counts luck leaves 19 of 20.
+def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]) -> Coverage:
+    """Return how many rows intervals of a level hold, and which group of them fares worst.
 
     What a fold's intervals hold varies with the rows that calibrated them, how many of each fold is
     `calibrated`, as a Beta's (Vovk 2012); over all folds it is taken for one Beta of all these
-    rows. ``worst`` is the group of rows, by one column of the frame x, that would be least likely
-    if its rows were like all others; ``p`` is that chance, times the number of groups that were
-    looked at. Groups are the different values of a column, or quarters of its numbers or dates if
-    there are more than four, of 30 rows or more; each is named by its least and largest value.
+    rows. Groups are the different values of a column of the frame x, or quarters of its numbers or
+    dates if there are more than four, of 30 rows or more; each is named by its least and largest
+    value.
     """
     pandas = optional("pandas", "data")
     held = sum(rank_among(level, k) for k in calibrated)
     missed = max(sum(k + 1 for k in calibrated) - held, 1e-9)
     found = []
     for name, column in x.items():
-        value = column.factorize(sort=True)[0]
+        value = column
         if column.dtype.kind in "fM" and column.nunique() > PARTS:
-            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop").to_numpy()
-        for i in np.unique(value[value >= 0]):
-            own, there = inside[value == i], column[value == i].sort_values()
-            if len(own) >= LEAST_GROUP:
-                chance = float(betabinom.cdf(own.sum(), len(own), held, missed))
-                ends = dict.fromkeys(map(_plain, (there.iloc[0], there.iloc[-1])))
-                found.append((chance, name, " to ".join(ends), len(own), int(own.sum())))
-    luck = betabinom.interval(0.95, len(inside), held, missed)
-    data = {"level": level, "rows": len(inside), "inside": int(inside.sum()), "worst": None}
-    if found:
-        keys = ("p", "column", "value", "rows", "inside")
-        data["worst"] = dict(zip(keys, min(found), strict=True))
-        data["worst"]["p"] = min(1.0, data["worst"]["p"] * len(found))
-    return data | {"luck": [float(end) for end in luck]}
+            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop")
+        cells = pandas.DataFrame({"inside": inside, "cell": column.to_numpy()})
+        for _, own in cells.groupby(value.to_numpy()):
+            if (rows := len(own)) >= LEAST_GROUP:
+                ends, count = own["cell"].agg(["min", "max"]), int(own["inside"].sum())
+                one = Worst(
+                    p=float(betabinom.cdf(count, rows, held, missed)), column=name, rows=rows,
+                    value=" to ".join(dict.fromkeys(map(_plain, ends))), inside=count,
+                )  # fmt: skip
+                found.append(one)
+    worst = min(found, key=lambda one: one.p, default=None)
+    low, high = betabinom.interval(0.95, len(inside), held, missed)
+    return Coverage(
+        level=level, rows=len(inside), inside=int(inside.sum()), luck=(float(low), float(high)),
+        worst=worst and replace(worst, p=min(1.0, worst.p * len(found))),
+    )  # fmt: skip
 
 
 def _plain(value: Any) -> str:

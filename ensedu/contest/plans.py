@@ -4,7 +4,7 @@ import importlib.util
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ensedu.contest.rounds import FRESH
 from ensedu.contest.tables import Understood
 from ensedu.contest.tasks import SPLITS, Task, given
 
-__all__ = ["ENTRANTS", "as_task", "plan_of", "shortened"]
+__all__ = ["ENTRANTS", "Plan", "Search", "Subsample", "as_task", "plan_of", "shortened"]
 
 ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
@@ -32,6 +32,41 @@ SHORTER = (1.0, 0.5, 0.25)
 PILOT_ROWS = 20_000
 #: The part of the minutes that is planned for.
 PLANNED = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How each contestant is tuned and trained in a fold."""
+
+    settings: int
+    lengths: int
+    #: Trainings that are scored.
+    starts: int
+    #: How long trainings are, as a part of what is usual.
+    part: float
+    batch_size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subsample:
+    """How many rows are drawn, of how many."""
+
+    rows: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Who is compared, how, on how many rows, and in how many seconds each."""
+
+    folds: int
+    minutes: float
+    workers: int
+    labels: Mapping[str, str]
+    methods: Mapping[str, str]
+    search: Search
+    subsample: Subsample | None
+    seconds: Mapping[str, float]
 
 
 def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
@@ -52,7 +87,7 @@ def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
         groups = groups[drawn]
         if seed:
             groups = optional("pandas", "data").factorize(groups)[0].astype(np.int64)
-    label = table.about["name"]
+    label = table.about.name
     task = Task(
         name=f"{label}, seed {seed}" if seed else label, label=label, groups=groups,
         x=table.x.iloc[drawn].reset_index(drop=True), y=table.y[drawn],
@@ -90,7 +125,7 @@ def pilot(task: Task, name: str, contestant: Contestant) -> tuple[str, float, fl
 def plan_of(
     table: Understood, *, minutes: float | int, seed: int, workers: int,
     contestants: Mapping[str, Contestant] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> Plan:  # fmt: skip
     """Return the plan: what fits into the minutes, by trainings that are measured beforehand.
 
     With too little time fewer trainings are scored, then fewer rows are drawn, then trainings are
@@ -128,14 +163,14 @@ def plan_of(
             if total(each | {name: seconds}, starts) <= budget:
                 each[name], first[name] = seconds, ENTRANTS[name]
     task, _ = as_task(table, seed, rows)
-    return {
-        "folds": SPLITS, "minutes": minutes, "workers": workers,
-        "labels": {k: one.label for k, one in first.items()},
-        "methods": {k: one.method for k, one in first.items()},
-        "search": {
-            "settings": len(first[REFERENCE].tries), "lengths": len(first[REFERENCE].parts),
-            "starts": starts, "part": part, "batch_size": task.batch_size,
-        },
-        "subsample": {"rows": rows, "of": len(table.y)} if rows < len(table.y) else None,
-        "seconds": {k: total({k: each[k]}, starts) for k in first},
-    }  # fmt: skip
+    search = Search(
+        settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].parts), starts=starts,
+        part=part, batch_size=task.batch_size,
+    )  # fmt: skip
+    return Plan(
+        folds=SPLITS, minutes=float(minutes), workers=workers, search=search,
+        labels={k: one.label for k, one in first.items()},
+        methods={k: one.method for k, one in first.items()},
+        subsample=Subsample(rows=rows, of=len(table.y)) if rows < len(table.y) else None,
+        seconds={k: total({k: each[k]}, starts) for k in first},
+    )  # fmt: skip

@@ -30,6 +30,8 @@ __all__ = [
 FRESH = 4
 #: What a forecast counts that is not finite.
 HARSH = 1e9
+#: What is scored of shifted inputs.
+SHIFTED = ("nll", "error", "rmse")
 
 
 def seed_of(*parts: str | int) -> int:
@@ -194,17 +196,12 @@ def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
         **scores(test, foreign),
         "scaled": scores(test.sharpened(held_out, known), foreign.sharpened(held_out, known)),
         "shifted": {
-            kind: first_two(trained(inputs).scores(y, own.unit))
-            for kind, inputs in own.shifted.items()
+            kind: {k: v for k, v in trained(x).scores(y, own.unit).items() if k in SHIFTED}
+            for kind, x in own.shifted.items()
         },
         "conformal": [inside, own.unit * size],
         "predict_seconds": seconds,
     }
-
-
-def first_two(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the NLL, and the error or the RMSE."""
-    return {name: score for name, score in scores.items() if name in ("nll", "error", "rmse")}
 
 
 def merged(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ensedu.data import clean
 from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
 from ensedu.sklearn.rows import groups_of_rows, looks_grouped, numbers
 
-__all__ = ["Reader", "Understood", "read_file", "understand"]
+__all__ = ["About", "Column", "Reader", "Understood", "read_file", "understand"]
 
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
@@ -29,6 +29,7 @@ FEW = 10
 FAR, DECADES = 10.0, 100.0
 #: A column says what the target is if so much of it follows, and rows are in order if so much does.
 COPY, ORDERED = 0.999, 0.3
+GAP = "(gap)"
 NAMES_ROWS = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|rownames|#")
 
 
@@ -50,7 +51,12 @@ class Reader:
         return self.entered(clean(frame[[*self.like]], like=self.like))
 
     def entered(self, x: Any) -> Any:
-        """Return what `clean` returned, with logarithms where they are entered."""
+        """Return what `clean` returned, with logarithms where they are entered, and gaps as words.
+
+        A word that is missing often says something, such as that a house has no garage.
+        """
+        kinds = self.like.attrs["clean"][0]
+        x = x.fillna({name: GAP for name in x if kinds[name] == "names"})
         return x.assign(**{name: np.log1p(np.maximum(x[name], 0.0)) for name in self.logs})
 
     def targets(self, y: Any) -> Float[Array, "n 1"] | Int[Array, " n"]:
@@ -75,6 +81,36 @@ class Reader:
         return x.assign(**{n: np.expm1(x[n]) for n in self.logs}, **days)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What a column holds, what is done with it, and what else is to know."""
+
+    name: str
+    kind: str
+    treatment: str
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a report says of a table."""
+
+    name: str
+    target: str
+    task: str
+    classes: tuple[str, ...]
+    #: Whether the logarithm of the target is learned.
+    log: bool = False
+    rows: int
+    rows_used: int
+    columns: tuple[Column, ...]
+    #: How splits are cut: ``"random"``, ``"group"`` or ``"time"``, and by which column.
+    splits: str
+    by: str | None
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Understood:
     """A table as contestants get it, and what was decided on the way."""
@@ -87,8 +123,7 @@ class Understood:
     y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
     groups: Int[Array, " N"] | None = field(repr=False)
     time: Float[Array, " N"] | None = field(repr=False)
-    #: What a report says of it.
-    about: dict[str, Any]
+    about: About
 
 
 def read_file(path: str | Path) -> Any:
@@ -153,14 +188,12 @@ def understand(
             notes.append("Rows of equal inputs stay on one side of a split.")
             groups = x.groupby([*x], dropna=False).ngroup().to_numpy(np.int64)
         warnings += _looks_ordered(x, y, columns)
-    unit = f", of the density of {'the logarithm of ' * log}{target}" * (not classes)
-    about = {
-        "name": name, "target": target, "task": "classification" if classes else "regression",
-        "classes": [*classes], "rows": rows, "rows_used": len(y), "columns": columns,
-        "unit_note": f"nats an example{unit}", "by": time or group,
-        "splits": "time" if time else "group" if group else "random",
-        "notes": notes, "warnings": warnings,
-    }  # fmt: skip
+    about = About(
+        name=name, target=target, task="classification" if classes else "regression",
+        classes=classes, log=log, rows=rows, rows_used=len(y), columns=columns, by=time or group,
+        splits="time" if time else "group" if group else "random", notes=tuple(notes),
+        warnings=tuple(warnings),
+    )  # fmt: skip
     return Understood(frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, about=about)
 
 
@@ -234,12 +267,12 @@ def _read_target(
 
 def _read_inputs(
     frame: Any, notes: list[str], **target: Any
-) -> tuple[Any, list[dict[str, str]], Reader]:
+) -> tuple[Any, tuple[Column, ...], Reader]:
     """Return the inputs, what was done with each column, and how new ones are read."""
     x, dayfirst, unread = _cleaned(frame.drop(columns=[c for c in frame if _gaps(frame[c]).all()]))
     if dayfirst is not None:
         notes.append(f"Dates are read with the {'day' if dayfirst else 'month'} first.")
-    columns, kinds = dict[str, dict[str, str]](), x.attrs["clean"][0]
+    columns, kinds = list[Column](), x.attrs["clean"][0]
     logs = "log(1 + value), standardized"
     for name, column in frame.items():
         kind, values, note = kinds.get(name, ""), x.get(name), list[str]()
@@ -253,27 +286,25 @@ def _read_inputs(
         else:
             treatment = f"{'days since 1970, ' * (kind == 'dates')}standardized"
         if treatment != "left out" and (gaps := values.isna().sum()):
-            filled = "most frequent word" if kind == "names" else "median"
-            note.append(f"gaps: {gaps:,}, as the {filled}")
+            filled = "a word of their own" if kind == "names" else "the median"
+            note.append(f"gaps: {gaps:,}, as {filled}")
         note += ["some cells are no numbers"] * (name in unread)
-        columns[name] = {
-            "name": name, "kind": kind, "treatment": treatment, "note": "; ".join(note)
-        }  # fmt: skip
-    used = [name for name, one in columns.items() if one["treatment"] != "left out"]
+        columns.append(Column(name=name, kind=kind, treatment=treatment, note="; ".join(note)))
+    used = [one.name for one in columns if one.treatment != "left out"]
     if not used:
         raise ValueError("columns must be inputs, at least one, got none that says anything")
     like = x[used].iloc[:0]
     like.attrs["clean"] = kinds, dayfirst
-    far = (*(name for name in used if columns[name]["treatment"] == logs),)
+    far = (*(one.name for one in columns if one.treatment == logs),)
     reader = Reader(like=like, logs=far, **target)
-    return reader.entered(x[used]).reset_index(drop=True), [*columns.values()], reader
+    return reader.entered(x[used]).reset_index(drop=True), (*columns,), reader
 
 
 def _left_out(column: Any, kind: str, values: Any) -> str:
     """Return why a column is no input, or ""."""
     if not kind:
         return "holds nothing"
-    if values.nunique() == 1:
+    if values.nunique(dropna=kind != "names") == 1:
         return "is constant"
     whole = column.dtype.kind in "iu"
     counts = whole and np.ptp(column.to_numpy()) < 2 * len(column)
@@ -333,7 +364,7 @@ def _copies_of_target(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
     return found
 
 
-def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: list[dict[str, str]]) -> list[str]:
+def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: tuple[Column, ...]) -> list[str]:
     """Return warnings of rows that look grouped by a column, or ordered."""
     found, ranks = [], rankdata(y)
     if name := looks_grouped(x, y.ravel()):
@@ -346,9 +377,9 @@ def _looks_ordered(x: Any, y: Shaped[Array, "N ..."], columns: list[dict[str, st
         if np.corrcoef(ranks[1:], ranks[:-1])[0, 1] > ORDERED:
             found.append(
                 "Neighboring rows have like targets: if new rows come later than these, name the "
-                "column that orders them as the time, or the words below promise too much."
+                "column that orders them as the time, or this report promises too much."
             )
-    if dates := [one["name"] for one in columns if one["kind"] == "dates"]:
+    if dates := [one.name for one in columns if one.kind == "dates"]:
         found.append(
             f"{dates[0]} is a date: if new rows come later than these, name it as the time."
         )

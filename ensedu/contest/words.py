@@ -1,155 +1,194 @@
-"""What a comparison says in sentences: its plan, its answer, and how it came to it."""
+"""What a comparison says in sentences: its plan, its answer, its pictures, what was decided."""
 
+import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
+from ensedu.contest.findings import Findings
+from ensedu.contest.networks import MEMBERS
+from ensedu.contest.one_table import Coverage, Verdict
+from ensedu.contest.plans import Plan
 from ensedu.contest.rounds import FRESH
-from ensedu.contest.tasks import PARTS
+from ensedu.contest.tables import About
+from ensedu.contest.tasks import PARTS, Task
 
-__all__ = ["digits", "listed", "named", "sentences", "verdicts", "words_of_decisions",
-           "words_of_plan", "words_of_table"]  # fmt: skip
+__all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_differences",
+           "of_sizes", "of_worst", "sentences", "words_of_plan", "words_of_table",
+           "written"]  # fmt: skip
 
 #: Labels with these endings take an article.
 COUNTED = ("ensemble", "bnn", "model")
 #: From so many rows on nobody has them.
 NEVER = 10**8
-Data = Mapping[str, Any]
+LENGTHS = {0.5: "half", 0.25: "a quarter"}
+#: Who has one variance for all rows.
+PLAIN = ("linear", "boosting")
+#: Who is compared, by key.
+WHO = {
+    REFERENCE: f"It has hidden layers of {' and '.join(map(str, Task.hidden))} units",
+    "deep_ensemble": f"a deep ensemble averages {MEMBERS} of them",
+    "batch_ensemble": f"a BatchEnsemble averages {MEMBERS} that share their matrices",
+    "linear": "the linear model is scikit-learn's Ridge or LogisticRegression",
+    "boosting": "gradient boosting is its HistGradientBoosting",
+}
 
 
-def words_of_table(about: Data) -> str:
+def words_of_table(about: About) -> str:
     """Return what was done with a table, as text to read before anything starts."""
-    lines = ["{name}: {rows:,} rows; {target}, a {task}".format(**about), *about["notes"]]
-    for one in about["columns"]:
-        words = (one["kind"], one["treatment"], one["note"])
-        lines.append(f"  {one['name']}: {', '.join(filter(None, words))}")
-    return "\n".join(lines + [f"Warning: {words}" for words in about["warnings"]])
+    lines = [f"{about.name}: {about.rows:,} rows; {about.target}, a {about.task}", *about.notes]
+    for one in about.columns:
+        words = ", ".join(filter(None, (one.kind, one.treatment, one.note)))
+        lines.append(f"  {one.name}: {words}")
+    return "\n".join(lines + [f"Warning: {words}" for words in about.warnings])
 
 
-def words_of_plan(plan: Data) -> str:
+def words_of_plan(plan: Plan) -> str:
     """Return a plan as text to read before it is carried out."""
-    search, seconds, lines = plan["search"], plan["seconds"], []
-    if plan["subsample"]:
-        lines.append(
-            "{rows:,} of {of:,} rows are drawn, to fit into the minutes: the answer holds for "
-            "tables of that size.".format(**plan["subsample"])
-        )
-    lines.append(
-        "Plan: {folds} folds; in each, {settings} settings at {lengths} lengths; trainings that "
-        "are scored: {starts}".format(**plan, **search)
-        + f"; trainings are {search['part']:g} times as long as usual" * (search["part"] < 1)
-    )
-    lines += [f"  {plan['labels'][k]}: about {seconds[k]:,.0f} seconds" for k in seconds]
-    minutes = sum(seconds.values()) / plan["workers"] / 60
-    lines.append(f"About {minutes:.1f} minutes on {plan['workers']} processes.")
-    if minutes > plan["minutes"]:
+    search = plan.search
+    lines = [
+        f"Plan: {plan.folds} folds; in each, {search.settings} settings at {search.lengths} "
+        f"lengths; trainings that are scored: {search.starts}.",
+        *_limits(plan),
+    ]
+    lines += [f"  {plan.labels[k]}: about {own:,.0f} seconds" for k, own in plan.seconds.items()]
+    minutes = sum(plan.seconds.values()) / plan.workers / 60
+    lines.append(f"About {minutes:.1f} minutes, with {plan.workers} at a time.")
+    if minutes > plan.minutes:
         lines.append("That is longer than was asked for, but nothing can be made shorter.")
     return "\n".join(lines)
 
 
-def sentences(data: Data) -> list[str]:
-    """Return the answer: who predicts better than one network, how sure, what would settle it.
+def written(found: Findings) -> str:
+    """Return ``report.json``: what was found, and what is said of it."""
+    said = {"answer": " ".join(sentences(found)), "decisions": decisions(found)}
+    data = asdict(found) | said
+    data["table"]["unit_note"] = _unit(found.table)
+    return json.dumps(data, indent=1, ensure_ascii=False)
 
-    `data` is that of a `Comparison`, finished or not.
-    """
-    table, plan = data["table"], data["plan"]
-    if not data["finished"]:
-        done = "Unfinished: {done} of {of} parts are done.".format(**data["progress"])
+
+def sentences(found: Findings) -> list[str]:
+    """Return the answer: who predicts better than one network, how sure, what would settle it."""
+    table, plan, words = found.table, found.plan, found.said()
+    if not found.finished:
+        done = "Unfinished: {done} of {of} parts are done.".format(**found.progress)
         return ["There is no answer yet.", f"{done} The same command goes on from there."]
-    words = verdicts(data, True)
     each = {
-        word: [one for one in words if one["word"].startswith(word)]
+        word: [one for one in words if one.word.startswith(word)]
         for word in ("better", "practically equal", "unclear", "worse")
     }
-    rows, target = f"these {table['rows_used']:,} rows", f"“{table['target']}”"
+    rows, target = f"these {table.rows_used:,} rows", f"“{table.target}”"
     better, unclear = each.pop("better"), each["unclear"]
     if better:
         one = better[0]
-        little = "a little " * one["word"].endswith("by little")
-        found = [
-            f"On {rows}, {named(data, one)} predicts {target} {little}better than one network.",
-            f"Its negative log-likelihood is lower by {digits(-one['difference'])} nats a row "
-            f"(interval {digits(-one['high'])} to {digits(-one['low'])}; p = "
-            f"{digits(one['p'], 1)}, which allows for all {len(words)} comparisons).",
+        little = "a little " * one.word.endswith("by little")
+        said = [
+            f"On {rows}, {_named(found, one.contestant)} predicts {target} {little}better than one "
+            "network.",
+            f"Its negative log-likelihood is lower by {digits(-one.difference)} nats a row "
+            f"(interval {digits(-one.high)} to {digits(-one.low)}; p = {digits(one.p, 1)}, which "
+            f"allows for all {len(words)} comparisons).",
         ]
     else:
-        said = f"nothing is shown to predict {target} better than one network"
+        first = f"nothing is shown to predict {target} better than one network"
         if words and len(words) == len(each["practically equal"]):
-            said = f"every method predicts {target} practically as well as one network"
+            first = f"every method predicts {target} practically as well as one network"
         elif words and len(words) == len(each["worse"]):
-            said = f"every other method predicts {target} worse than one network"
+            first = f"every other method predicts {target} worse than one network"
         take = "stay with one network"
-        if data["best"] != REFERENCE:
-            best = named(data, {"contestant": data["best"]})
+        if found.best != REFERENCE:
             take = (
-                f"take {best}, of those that are practically equal the one with fewest parameters"
+                f"take {_named(found, found.best)}, of those that are practically equal the one "
+                "with fewest parameters"
             )
         take = f"unclear is not equal: until more rows tell, {take}" if unclear else take
-        found = [f"On {rows}, {said}.", f"{take[0].upper()}{take[1:]}."]
-    groups = {"better, too": better[1:]} | each
+        said = [f"On {rows}, {first}.", f"{take[0].upper()}{take[1:]}."]
     lists = [
-        f"{word.capitalize()}: {listed([named(data, one) for one in own])}."
-        for word, own in groups.items() if own
+        f"{word.capitalize()}: {_listed([_named(found, one.contestant) for one in own])}."
+        for word, own in ({"better, too": better[1:]} | each).items() if own
     ]  # fmt: skip
-    found += [" ".join(lists)] if lists else []
+    said += [" ".join(lists)] if lists else []
+    if not table.classes and any(one.contestant in PLAIN for one in each["worse"]):
+        said.append(
+            "Words are about means and variances together, and models of scikit-learn have one "
+            "variance for all rows: their means may be as good, so see the RMSE below, too."
+        )
     if unclear:
-        found.append(_settled(data, unclear))
-    if sub := plan["subsample"]:
-        found.append(
-            f"This holds for tables of about {sub['rows']:,} rows, drawn from {sub['of']:,}: with "
-            "all of them the order may be another."
-        )
-    if plan["search"]["starts"] < FRESH or plan["search"]["part"] < 1:
-        found.append(
-            "The minutes were few, so trainings are shorter, or fewer are scored: with more "
-            "minutes the order may be another, too."
-        )
-    if table["splits"] == "time":
-        found.append(
+        said.append(_settled(found, unclear))
+    said += _limits(plan)
+    if table.splits == "time":
+        said.append(
             "Folds follow each other in time, and the test supposes random ones: take its words as "
             "a description."
         )
-    return found
+    return said
 
 
-def _settled(data: Data, unclear: Sequence[Data]) -> str:
+def _limits(plan: Plan) -> list[str]:
+    """Return what the minutes did not allow."""
+    said, search = [], plan.search
+    if sub := plan.subsample:
+        said.append(
+            f"{sub.rows:,} of {sub.of:,} rows are drawn, to fit into the minutes: words hold for "
+            "tables of that size, and with all rows the order may be another."
+        )
+    few = []
+    if search.part < 1:
+        few.append(f"trainings are {LENGTHS[search.part]} as long as usual")
+    if search.starts < FRESH:
+        few.append(f"each method is scored by {search.starts} a fold instead of {FRESH}")
+    if few:
+        said.append(
+            f"The minutes are few, so {_listed(few)}: with more minutes the order may be another."
+        )
+    return said
+
+
+def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
     """Return how many rows would settle what is unclear, the nearest first."""
-    n, near = data["table"]["rows_used"], sorted(unclear, key=lambda one: one["rows_to_settle"])
-    within = [one for one in near if one["rows_to_settle"] < NEVER]
-    if not within:
+    n = found.table.rows_used
+    needed = {one.contestant: one.rows_to_settle or 0 for one in unclear}
+    near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < NEVER]
+    if not near:
         return "Differences are so near to nothing that no number of rows would settle them."
-    more = [float(f"{one['rows_to_settle'] - n:.0e}") for one in within[:3]]  # known no better
-    parts = [f"{named(data, one)} with {by:,.0f}" for one, by in zip(within, more, strict=False)]
+    more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
+    parts = [f"{by} for {_named(found, name)}" for name, by in zip(near, more, strict=False)]
     return (
-        "More rows of the same kind would settle each as likely as not, if its difference stays as "
-        f"it is: {listed(parts)} more. These are guesses from the same five folds, often off by "
-        "more than a factor of two, and at times of ten."
+        "For an even chance to settle what is unclear, so many more rows of the same kind are "
+        f"needed, if differences stay as they are: {_listed(parts)}. These are guesses from the "
+        "same five folds, often off by more than a factor of two, and at times of ten."
     )
 
 
-def words_of_decisions(data: Data, failed: Mapping[str, str]) -> list[str]:
+def decisions(found: Findings) -> list[str]:
     """Return what was decided, and of those who could not be trained why."""
-    table, plan = data["table"], data["plan"]
+    table, plan = found.table, found.plan
     cut = {
-        "random": "at random", "group": f"that keep rows of one {table['by']} together",
-        "time": f"in the order of {table['by']}",
-    }[table["splits"]]  # fmt: skip
+        "random": "at random", "group": f"that keep rows of one {table.by} together",
+        "time": f"in the order of {table.by}",
+    }[table.splits]  # fmt: skip
+    outliers = (
+        " Of numbers a temperature is the mean square of standardized errors: one row that is far "
+        "off makes it too large, so see the words without one, too."
+    )
     fit, select, calibrate = (f"{PARTS[key]:.0%}" for key in ("fit", "select", "calibrate"))
-    found = [
-        *table["notes"],
+    said = [
+        *table.notes,
         "How columns are read, and which are logarithms, is decided by all rows; means, medians "
         "and words are those of the rows that are trained on.",
-        f"{plan['folds']} folds {cut}; each row is tested on at most once. In each fold {fit} of "
+        f"{plan.folds} folds {cut}; each row is tested on at most once. In each fold {fit} of "
         f"the rows are trained on. Settings and lengths are chosen by the NLL on {select}, and "
         f"what is chosen is trained anew. On other {calibrate} a temperature is fitted, and "
-        "intervals are calibrated, by conformal prediction.",
+        "intervals are calibrated, by conformal prediction." + outliers * (not table.classes),
         "Folds are paired and tested by the corrected resampled t (Nadeau and Bengio 2003), with "
         "Holm's steps over all methods: by design at most about one table in 20 gets a wrong word "
-        "with a temperature. Words without one are beside the answer, and err as often once more. "
-        "An interval belongs to its test: several together hold less often than each.",
+        "with a temperature. The correction is an approximation, because folds share rows to train "
+        "on. Words without one are beside the answer, and err as often once more. An interval has "
+        "the level of its test, 95% or more; several together hold less often than each.",
         "Practically equal are differences within a quarter of the standard deviation, over folds "
-        "and trainings, of differences of two methods, the median of all pairs of them.",
+        "and trainings, of differences of two methods, the median of all pairs of them. That is "
+        "how far luck moves them, and not what matters to you: for that read the intervals.",
         "The rows that would settle a difference suppose that it stays, and that its interval "
         "narrows with the root of the rows.",
         "The best was chosen by these folds, so its own score flatters it a little.",
@@ -157,22 +196,108 @@ def words_of_decisions(data: Data, failed: Mapping[str, str]) -> list[str]:
         f"{fit} of the rows (in order of time, of those before that fold): trained on all, it may "
         "predict a little better, but nothing would calibrate it.",
     ]
-    return found + [f"{plan['labels'][k]} is left out: {why}" for k, why in failed.items()]
+    return said + [f"{plan.labels[k]} is left out: {why}" for k, why in found.failed.items()]
 
 
-def verdicts(data: Data, temperature: bool) -> list[Data]:
-    """Return the verdicts with a temperature, or those without, the best first."""
-    found = [one for one in data["verdicts"] if one["temperature"] is temperature]
-    return sorted(found, key=lambda one: one["difference"])
+def of_differences(found: Findings) -> str:
+    """Return who is compared, and how the picture of differences is read."""
+    classes, margin = found.table.classes, digits(found.said()[0].margin)
+    who = "; ".join(words for name, words in WHO.items() if name in found.plan.labels)
+    sure, gave = ("probabilities", "probability") if classes else ("variances", "density")
+    nll = "the log loss of scikit-learn" if classes else (
+        "minus the logarithm of the density that a method gave to what came"
+    )  # fmt: skip
+    spread = " Networks have a variance for each row, models of scikit-learn one for all."
+    return (
+        f"All are compared with one network, not with each other. {who}. A temperature is one "
+        f"number, fitted on rows of its own, that makes all {sure} of a method larger or smaller."
+        f"{spread * (not classes)}\n"
+        "The gray line is one network. A dot is the mean difference of a method from it in "
+        f"negative log-likelihood (NLL), in {_unit(found.table)}: {nll}; left is better. Where it "
+        f"is 0.1 lower, what came had 1.1 times the {gave}. Small ticks are the folds. A line is "
+        "the interval of the difference at the level of its test: it leaves out 0 only where a "
+        "difference is found, at 5% over all methods together. Within the gray band, ± "
+        f"{margin} with a temperature, a difference is practically none. An arrow goes on beyond "
+        "the picture."
+    )
 
 
-def named(data: Data, one: Data) -> str:
+def of_coverage(found: Findings) -> str:
+    """Return how the picture of intervals, or sets, is read."""
+    what = "Sets of classes" if found.table.classes else "Intervals"
+    promise = (
+        ", the band where luck leaves 19 of 20 tables." if found.table.splits == "random" else
+        ". The promise is for rows that come in any order and each by itself: here it is not "
+        "proved, only counted."
+    )  # fmt: skip
+    return (
+        f"{what} of {_named(found, found.best)}, calibrated on rows that it did not train on: how "
+        "many of the tested rows they hold (dot). The upright line is what is promised, the ring "
+        f"the worst group of rows by one column{promise}"
+    )
+
+
+def of_worst(one: Coverage) -> str:
+    """Return which group of rows fares worst."""
+    if (worst := one.worst) is None:
+        return ""
+    luck = "hardly by luck" if worst.p < 0.05 else "which luck can bring about"
+    return (
+        f"Worst where {worst.column} is {worst.value}: {worst.inside:,} of {worst.rows:,}, "
+        f"{worst.inside / worst.rows:.0%}, {luck}."
+    )
+
+
+def of_checking(found: Findings) -> str:
+    """Return what the bet on the last fold is."""
+    order = (
+        "The last fold is the latest in time." if found.table.splits == "time" else
+        "The last fold is like the others by design, so it should find nothing here: it shows what "
+        "you will see when you check rows of your own."
+    )  # fmt: skip
+    return (
+        "`estimator.check` begins with 1 and bets that rows are unlike those that calibrated. If "
+        f"they are alike, it ever has 20 in at most one of 20 watches. {order}"
+    )
+
+
+def of_costs(found: Findings) -> str:
+    """Return what the table of costs has."""
+    error = "share of wrong classes"
+    if not found.table.classes:
+        error = f"root mean squared error of {'log ' * found.table.log}{found.table.target}"
+    others = "" if found.finished else ", of which each method has done other ones"
+    return (
+        f"The {error} on rows that were not trained on, beside what a method costs. In each column "
+        "a dot further left is better; those of costs stand as their logarithms. Words are about "
+        "the NLL, here with a temperature: errors have no test. Costs are those of one training of "
+        "the length that was chosen, on one thread of this machine, without the search. All are "
+        f"means over folds{others}."
+    )
+
+
+def of_sizes() -> str:
+    """Return what the table of two sizes has."""
+    return (
+        "The negative log-likelihood with a temperature, on half of the rows and on all that were "
+        "drawn, with the settings and epochs that were chosen on all; lower is better. Where it "
+        "falls, more rows, and the steps that come with them, help; where one passes another, the "
+        "order may change. No test stands behind it."
+    )
+
+
+def _unit(table: About) -> str:
+    density = f", of the density of {'the logarithm of ' * table.log}{table.target}"
+    return f"nats an example{density * (not table.classes)}"
+
+
+def _named(found: Findings, name: str) -> str:
     """Return a contestant as a sentence has it."""
-    label = data["plan"]["labels"][one["contestant"]]
+    label = found.plan.labels[name]
     return "a " * label.lower().endswith(COUNTED) + label
 
 
-def listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     """Return "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

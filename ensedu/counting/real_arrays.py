@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from ensedu.common import checks
 from ensedu.counting.formulas import Count, sum_of_layers
@@ -11,6 +11,15 @@ from ensedu.methods import METHODS, ROLES
 
 #: Of each array that a layer has itself: its name, the array, what it is for.
 Arrays = list[tuple[str, Any, str]]
+
+
+@runtime_checkable
+class Container(Protocol):
+    """A module around others that knows what their arrays are for, such as M copies of a model."""
+
+    def role_inside(self, path: str, role: str) -> str:
+        """Return the role of an array in here that would have `role` elsewhere."""
+        ...
 
 
 def count(thing: Any) -> Count:
@@ -73,10 +82,10 @@ def _layers_with_arrays(thing: Any, name: str = "") -> Iterator[tuple[str, Any, 
 
 
 def _modules_with_parameters(model: Any) -> Iterator[tuple[str, Any, Arrays]]:
-    containers: dict[str, Any] = {}
+    containers: dict[str, Container] = {}
     for path, module in model.named_modules():
         start = f"{path}." if path else ""
-        if hasattr(module, "role_inside"):
+        if isinstance(module, Container):
             containers[start] = module
         arrays = []
         for key, array in module.named_parameters(recurse=False):

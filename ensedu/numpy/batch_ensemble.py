@@ -59,9 +59,11 @@ class BatchEnsembleLinear(MemberLayer):
             self.params["bias"] = self._uniform(M, n)
 
     def forward(self, x: Float[Array, "*S_M B m"]) -> Float[Array, "*S M B n"]:
-        return self._modulated(self._input(x), self.params["r"][:, None], self.params["s"][:, None])
+        return self._modulated_product(
+            self._input(x), self.params["r"][:, None], self.params["s"][:, None]
+        )
 
-    def _modulated(
+    def _modulated_product(
         self, x: Float[Array, "*S_M B m"], r: Float[Array, "*S M #B m"],
         s: Float[Array, "*S M #B n"],
     ) -> Float[Array, "*S2 M B n"]:  # fmt: skip
@@ -116,7 +118,7 @@ class ModulatedWindows(Windows):
         for name in names:
             self.params[name] = self.params[name][:, : self.in_channels].copy()
 
-    def _modulated(
+    def _modulated_product(
         self, x: Float[Array, "*S_M B C_in H W"], r: Float[Array, "*S M #B C_in"],
         s: Float[Array, "*S M #B C_out"],
     ) -> Float[Array, "*S2 M B C_out H_out W_out"]:  # fmt: skip
@@ -181,7 +183,7 @@ class BatchEnsembleConv2d(ModulatedWindows, BatchEnsembleLinear):
 
     def forward(self, x: Float[Array, "*S_M B C_in H W"]) -> Array:
         x = self._images(x)
-        return self._modulated(x, self.params["r"][:, None], self.params["s"][:, None])
+        return self._modulated_product(x, self.params["r"][:, None], self.params["s"][:, None])
 
     def weight_matrices(self, noise: None = None) -> Float[Array, "M C_in C_out kh kw"]:
         """The members' kernels W ∘ r_i s_iᵀ, (M, C_in, C_out, kh, kw)."""

@@ -66,7 +66,7 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
         x = self._input(x)
         noise = self.noise(None, x.shape) if noise is None else noise
         r, s, self._noise = self._draw(noise, x.shape)
-        return self._modulated(x, r, s)  # (S, M, B, n)
+        return self._modulated_product(x, r, s)  # (S, M, B, n)
 
     def _add_fast(self, grad_r: Array, grad_s: Array) -> None:
         for k, grad in (("r", grad_r), ("s", grad_s)):
@@ -146,7 +146,7 @@ class Rank1Conv2d(ModulatedWindows, Rank1Linear):
         x = self._images(x)
         noise = self.noise(None, x.shape) if noise is None else noise
         r, s, self._noise = self._draw(noise, x.shape[:-2])
-        return self._modulated(x, r, s)
+        return self._modulated_product(x, r, s)
 
     def weight_matrices(
         self, noise: Noise | None = None

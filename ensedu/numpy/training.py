@@ -10,18 +10,14 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
-from ensedu.common.training import (
-    EpochRow,
-    History,
-    KLWeight,
-    Validation,
-    as_kl_weight,
-    as_validation,
+from ensedu.common.history import EpochRow, History
+from ensedu.common.minibatches import (
     check_same_rows,
     checked_batch_size,
     members_to_split,
     number_of_steps,
 )
+from ensedu.common.training import KLWeight, Validation, as_kl_weight, as_validation
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, check_network, kl_backward, named_layers

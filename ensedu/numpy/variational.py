@@ -32,7 +32,7 @@ def draw(
     return mean + softplus(rho) * noise
 
 
-def kl(
+def entry_kl(
     mean: Float[Array, "*axes"], rho: Float[Array, "*axes"], prior: Prior,
     noise: Float[Array, "*S_axes"] | None = None,
 ) -> Float[Array, "*axes"]:  # fmt: skip
@@ -51,11 +51,11 @@ def kl(
     return -0.5 * np.log(2 * np.pi * np.e) - np.log(std) - _mean_to(log_p, mean)
 
 
-def kl_gradient(
+def entry_kl_gradient(
     mean: Float[Array, "*axes"], rho: Float[Array, "*axes"], prior: Prior,
     noise: Float[Array, "*S_axes"] | None = None,
 ) -> tuple[Float[Array, "*axes"], Float[Array, "*axes"]]:  # fmt: skip
-    """The gradient of ``kl(…).sum()`` with respect to mean and ρ."""
+    """The gradient of ``entry_kl(…).sum()`` with respect to mean and ρ."""
     std = softplus(rho)
     if prior.closed:
         grad_mean, pull = (mean - prior.loc) / prior.scale**2, std / prior.scale**2
@@ -74,16 +74,16 @@ class Distributions(WeightLayer):
 
     def _divergence(self, noise: Noise | None) -> dict[str, Array]:
         """Return the KL of every entry, by name."""
-        return {k: kl(*own) for k, own in self._entries(noise).items()}
+        return {k: entry_kl(*own) for k, own in self._entries(noise).items()}
 
     def _divergence_backward(self, weight: float, noise: Noise | None) -> None:
         """Add the gradient of ``weight`` times the sum of all entries' KL."""
         for k, own in self._entries(noise).items():
-            grad_mean, grad_rho = kl_gradient(*own)
+            grad_mean, grad_rho = entry_kl_gradient(*own)
             self._add(**{f"{k}_mean": weight * grad_mean, f"{k}_rho": weight * grad_rho})
 
     def _entries(self, noise: Noise | None) -> dict[str, tuple[Any, ...]]:
-        """Return what `kl` takes, by name; the noise is drawn if it is needed and not given."""
+        """Return what `entry_kl` takes, by name; noise is drawn if it is needed and not given."""
         pairs = {k: (self.params[f"{k}_mean"], self.params[f"{k}_rho"]) for k in self._drawn}
         shapes = {k: mean.shape for k, (mean, _) in pairs.items()}
         if noise is not None:

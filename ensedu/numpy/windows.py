@@ -20,19 +20,21 @@ Pair = tuple[int, int]
 Size = int | Pair
 
 
-def unfold(
+def cut(
     x: Float[Array, "*axes C H W"], kernel_size: Pair, stride: Pair, padding: Pair
 ) -> Float[Array, "*axes H_out W_out C kh kw"]:
     """Cut images, after zeros on all sides, into windows of the kernel's size."""
     around = [(0, 0)] * (x.ndim - 2) + [(size, size) for size in padding]
-    cut = np.lib.stride_tricks.sliding_window_view(np.pad(x, around), kernel_size, axis=(-2, -1))
-    return np.moveaxis(cut[..., :: stride[0], :: stride[1], :, :], -5, -3)
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(x, around), kernel_size, axis=(-2, -1)
+    )
+    return np.moveaxis(windows[..., :: stride[0], :: stride[1], :, :], -5, -3)
 
 
-def fold(
+def add_up(
     windows: Float[Array, "*axes H_out W_out C kh kw"], size: Pair, stride: Pair, padding: Pair
 ) -> Float[Array, "*axes C H W"]:
-    """Add windows up where they lie in images of this size: the transpose of `unfold`."""
+    """Add windows up where they lie in images of this size: the transpose of `cut`."""
     *axes, rows, columns, channels, kh, kw = windows.shape
     (top, left), (down, right) = padding, stride
     y = np.zeros((*axes, channels, size[0] + 2 * top, size[1] + 2 * left))
@@ -75,13 +77,13 @@ class OnImages(Layer):
         self._check_images(shape, "input_shape is")
         return shape
 
-    def _unfold(self, x: Float[Array, "*axes C H W"]) -> Float[Array, "*axes H_out W_out C kh kw"]:
-        return unfold(x, self.kernel_size, self.stride, self.padding)
+    def _cut(self, x: Float[Array, "*axes C H W"]) -> Float[Array, "*axes H_out W_out C kh kw"]:
+        return cut(x, self.kernel_size, self.stride, self.padding)
 
-    def _fold(
+    def _add_up(
         self, windows: Float[Array, "*axes H_out W_out C kh kw"], shape: tuple[int, ...]
     ) -> Float[Array, "*axes C H W"]:
-        return fold(windows, (shape[-2], shape[-1]), self.stride, self.padding)
+        return add_up(windows, (shape[-2], shape[-1]), self.stride, self.padding)
 
 
 class Windows(OnImages):
@@ -146,7 +148,7 @@ class Windows(OnImages):
 
     def _to_rows(self, x: Float[Array, "*axes C_in H W"]) -> Float[Array, "*rows C_in_kh_kw"]:
         """A row a window: (…, B, C_in, H, W) -> (…, B · H_out · W_out, C_in · kh · kw)."""
-        return self._unfold(x).reshape(*x.shape[:-4], -1, self.in_features)
+        return self._cut(x).reshape(*x.shape[:-4], -1, self.in_features)
 
     def _from_rows(
         self, rows: Float[Array, "*rows C_in_kh_kw"], shape: tuple[int, ...]
@@ -154,7 +156,7 @@ class Windows(OnImages):
         """Add the windows' rows up to images of this shape: the transpose of `_to_rows`."""
         size = self.output_size(shape[-2], shape[-1])
         windows = rows.reshape(*shape[:-3], *size, self.in_channels, *self.kernel_size)
-        return self._fold(windows, shape)
+        return self._add_up(windows, shape)
 
     def _to_images(
         self, rows: Float[Array, "*rows C_out"], shape: tuple[int, ...]
@@ -197,15 +199,15 @@ class Pooling(OnImages):
 
     def _windows(self, x: Float[Array, "*axes H W"]) -> Float[Array, "*axes H_out W_out k"]:
         """A row of numbers for each window of each channel."""
-        windows = self._unfold(x[..., None, :, :])
+        windows = self._cut(x[..., None, :, :])
         return windows.reshape(*windows.shape[:-3], math.prod(self.kernel_size))
 
     def _from_windows(
         self, windows: Float[Array, "*axes H_out W_out k"], shape: tuple[int, ...]
     ) -> Float[Array, "*axes H W"]:
         """Add them up where they came from."""
-        apart = windows.reshape(*windows.shape[:-1], 1, *self.kernel_size)
-        return self._fold(apart, shape)[..., 0, :, :]
+        windows = windows.reshape(*windows.shape[:-1], 1, *self.kernel_size)
+        return self._add_up(windows, shape)[..., 0, :, :]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(kernel_size={self.kernel_size}, stride={self.stride})"

@@ -170,8 +170,8 @@ def free_energy(
         residual = targets - features @ mean  # (N, n)
         error = (residual**2).sum() + (squares * std**2).sum()
         nll = 0.5 * beta * error + N * n * math.log(math.sqrt(2 * math.pi) * noise_std)
-        value = float(variational.kl(mean, rho, prior).sum() + nll)
-        kl_mean, kl_rho = variational.kl_gradient(mean, rho, prior)
+        value = float(variational.entry_kl(mean, rho, prior).sum() + nll)
+        kl_mean, kl_rho = variational.entry_kl_gradient(mean, rho, prior)
         grad_mean = kl_mean - beta * features.T @ residual
         grad_rho = kl_rho + beta * squares * std * slope
     if not math.isfinite(value + grad_mean.sum() + grad_rho.sum()):

@@ -142,9 +142,9 @@ def symmetric_root(name: str, covariance: Float[Array, "p p"]) -> Float[Array, "
         raise ValueError(f"{name} has shape {covariance.shape}, accepted is a square")
     arrays.check_finite(name, covariance)
     most = float(np.abs(covariance).max())
-    apart = float(np.abs(covariance - covariance.T).max())
-    if apart > SLACK * most:
-        raise ValueError(f"{name} must be symmetric, got entries that differ by {apart:.2g}")
+    uneven = float(np.abs(covariance - covariance.T).max())
+    if uneven > SLACK * most:
+        raise ValueError(f"{name} must be symmetric, got entries that differ by {uneven:.2g}")
     values, vectors = np.linalg.eigh(covariance)
     if values[0] < -SLACK * most * len(covariance):
         raise ValueError(

@@ -1,7 +1,6 @@
-"""The base of all layers, whose parameters start as Torch's do; seeds; what each thread has."""
+"""The bases of all layers and of all ensembles of models; seeds."""
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -134,17 +133,84 @@ class MemberLayer(WeightLayer):
         )
 
 
+class Ensemble(nn.Module):
+    """A model that `ensedu.torch.ensemble` made an ensemble of, and what one may ask of it."""
+
+    #: ``member(index, noise=None)``, one member as a plain module.
+    member: Callable[..., nn.Module]
+
+    def __init__(self, ensemble_size: int | None, samples: int | None = None) -> None:
+        super().__init__()
+        self._ensemble_size, self._samples = ensemble_size, samples
+        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
+        self.own_batches = False
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes in front of the batch, (M,), (S,) or (S, M)."""
+        return tuple(n for n in (self._samples, self._ensemble_size) if n is not None)
+
+    @property
+    def ensemble_size(self) -> int | None:
+        """Number of members M, ``None`` for a method without."""
+        return self._ensemble_size
+
+    @ensemble_size.setter
+    def ensemble_size(self, value: Any) -> None:
+        more = "" if self.samples is None else ", or another number of samples"
+        raise AttributeError(
+            f"ensemble_size cannot be set, got {value!r}; accepted is another ensemble of the "
+            f"model{more}"
+        )
+
+    @property
+    def samples(self) -> int | None:
+        """Number of samples S; it can be set, to any number for a method that draws.
+
+        ``None`` where members are not sampled: the output is then (M, B, …).
+        """
+        return self._samples
+
+    @samples.setter
+    def samples(self, value: int | None) -> None:
+        if not self.draws:
+            raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
+        if value is not None or self.ensemble_size is None:
+            checks.positive_int("samples", value)
+        self._samples = value
+
+    @property
+    def draws(self) -> bool:
+        """Whether two passes in eval mode differ, by what the ensemble itself draws."""
+        return False
+
+    def role_inside(self, path: str, role: str) -> str:
+        """For `ensedu.counting`: the role of a parameter in here that would have `role` outside."""
+        return role
+
+    def _place(self, index: Any) -> tuple[int, ...]:
+        """Check the index of a member, an integer or one for each leading axis."""
+        numbers = index if isinstance(index, tuple) else (index,)
+        if len(numbers) != len(self.leading):
+            raise ValueError(
+                f"index must be {'an integer' if len(self.leading) == 1 else '(sample, member)'} "
+                f"for leading axes {self.leading}, got {index!r}"
+            )
+        for number, size in zip(numbers, self.leading, strict=True):
+            if checks.natural_int("index", number) >= size:
+                raise ValueError(
+                    f"index must be below the leading axes {self.leading}, got {index!r}"
+                )
+        return tuple(int(number) for number in numbers)
+
+    def extra_repr(self) -> str:
+        return f"leading={self.leading}"
+
+
 def depends_on_input(layer: Any) -> bool:
     """Whether what a layer draws has the shape of its input or of its output."""
     estimator = getattr(layer, "estimator", "weights")
     return getattr(layer, "per_example", False) or estimator != "weights"
-
-
-class OfThread(threading.local):
-    """Attributes of which each thread has its own, set by ``__init__``; a copy starts anew."""
-
-    def __reduce__(self) -> tuple[type["OfThread"], tuple[()]]:
-        return type(self), ()
 
 
 def gpus_of(net: nn.Module) -> list[int]:

@@ -14,8 +14,9 @@ class LinearLayer(WeightLayer):
     """Base of the fully connected layers: a weight is (n, m), as ``nn.Linear`` stores it."""
 
     batch_axis = -2
-    #: ``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i.
+    #: ``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i, and the ``W ∘ r_i s_iᵀ`` as they are stored.
     modulated_product = staticmethod(modulated_product)
+    modulated_weights = staticmethod(modulated_weights)
 
     def __init__(
         self,
@@ -47,15 +48,6 @@ class LinearLayer(WeightLayer):
     ) -> Float[Tensor, "M B n"]:
         """``x_i W_i + b_i`` with a weight for each member i."""
         return stacked_product(x, weight, None if bias is None else bias.unsqueeze(1))
-
-    def modulated_weights(
-        self,
-        weight: Float[Tensor, "n m"],
-        r: Float[Tensor, "*any m"],
-        s: Float[Tensor, "*any n"],
-    ) -> Float[Tensor, "*any n m"]:
-        """``W ∘ r sᵀ`` as weights are stored."""
-        return modulated_weights(weight, r, s)
 
     def in_book_axes(self, weight: Float[Tensor, "*any n m"]) -> Float[Tensor, "*any m n"]:
         """Stored weights as the book writes them."""

@@ -4,34 +4,23 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ensedu.common.training import members_to_split
+from ensedu.common.minibatches import members_to_split
 from ensedu.methods import METHODS
-from ensedu.torch.base import MemberLayer, WeightLayer
+from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.network import Tile
-from ensedu.torch.whole.copies import MemberCopies
-from ensedu.torch.whole.members import ModelEnsemble
 
 
-def has_members(net: nn.Module) -> bool:
-    """Return whether a net has members, each of which may have examples of its own."""
-    return any(
-        isinstance(part, MemberLayer) or getattr(part, "ensemble_size", None) is not None
-        for part in net.modules()
-    )
+def ensemble_sizes(net: nn.Module) -> set[int]:
+    """Return the numbers of members that layers and converted models of a net have."""
+    parts = [part for part in net.modules() if isinstance(part, (MemberLayer, Ensemble))]
+    return {part.ensemble_size for part in parts if part.ensemble_size is not None}
 
 
-def converted_models(net: nn.Module) -> list[Any]:
-    """Return the converted models in a net, and what `torch.compile` wraps around one."""
-    return [part for part in net.modules() if hasattr(part, "own_batches")]
-
-
-def number_of_members(net: Any, otherwise: str) -> int:
+def number_of_members(net: nn.Module, otherwise: str) -> int:
     """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
-    parts = list(net.modules())  # a converted model knows it as a whole
-    those = [part for part in parts if isinstance(part, MemberLayer)] + converted_models(net)
-    sizes = {part.ensemble_size for part in those} - {None}
-    return members_to_split(net, sizes, any(isinstance(p, Tile) for p in parts), otherwise)
+    repeats = any(isinstance(part, Tile) for part in net.modules())
+    return members_to_split(net, ensemble_sizes(net), repeats, otherwise)
 
 
 def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
@@ -41,7 +30,7 @@ def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
         if isinstance(part, WeightLayer):
             arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
             own = [getattr(part, name) for name in arrays]
-        elif isinstance(part, MemberCopies):
+        elif isinstance(part, Ensemble):
             own = [
                 p for name, p in part.named_parameters()
                 if part.role_inside(name, "shared") == "per_member"
@@ -55,6 +44,7 @@ def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
 def axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
     """Return how many axes may stand in front of the batch: by what a net adds, and by its end."""
     parts = list(net.modules())
+    # Models of others say so, too, which are no `Ensemble`: it is all that is asked of them here.
     wholes: list[Any] = [part for part in parts if hasattr(part, "leading")]
     tiles = [part for part in parts if isinstance(part, Tile)]
     layers = [part for part in parts if isinstance(part, WeightLayer)]
@@ -68,10 +58,8 @@ def axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
 
 def draws_noise(net: nn.Module) -> bool:
     """Whether two passes of a network in eval mode differ, by layers of this package."""
-    return any(map(_module_draws, net.modules()))
-
-
-def _module_draws(module: nn.Module) -> bool:
-    if isinstance(module, ModelEnsemble):
-        return module.draws
-    return isinstance(module, (WeightLayer, MCDropout)) and hasattr(module, "noise")
+    return any(
+        part.draws if isinstance(part, Ensemble)
+        else isinstance(part, (WeightLayer, MCDropout)) and hasattr(part, "noise")
+        for part in net.modules()
+    )  # fmt: skip

@@ -54,7 +54,7 @@ def sampled_kl(
     return -0.5 * math.log(2 * math.pi * math.e) - torch.log(std) - log_p
 
 
-def kl(
+def entry_kl(
     mean: Float[Tensor, "*axes"], rho: Float[Tensor, "*axes"], prior: Prior,
     noise: Float[Tensor, "*S_axes"] | None = None,
 ) -> Float[Tensor, "*axes"]:  # fmt: skip
@@ -94,7 +94,7 @@ class Distributions(WeightLayer):
             self._check_noise(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
         else:
             noise = {k: self._randn(None, *shape) for k, shape in shapes.items()}
-        return {k: kl(*pair, self.prior, noise[k]) for k, pair in pairs.items()}
+        return {k: entry_kl(*pair, self.prior, noise[k]) for k, pair in pairs.items()}
 
     def _noise_axes(self, parameter: Tensor) -> Tensor:
         """The axes in which noise is drawn and given."""

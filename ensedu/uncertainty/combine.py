@@ -197,11 +197,11 @@ def covariance_parts(probabilities: Float[Any, "*M B k"]) -> CovarianceParts:
     """
     members = score_checks.members("probabilities", probabilities)
     average = members.mean(axis=0)
-    apart = members - average
+    deviation = members - average
     return CovarianceParts(
         total=_label_covariance(average),
         aleatoric=_label_covariance(members).mean(axis=0),
-        epistemic=np.einsum("mbi,mbj->bij", apart, apart) / len(members),
+        epistemic=np.einsum("mbi,mbj->bij", deviation, deviation) / len(members),
     )
 
 

@@ -127,10 +127,10 @@ def crps(
     """
     mean, variance, targets = score_checks.forecast(mean, variance, targets)
     # Of each member from itself.
-    apart = 0.5 * _mean_absolute_normal(0 * mean, 2 * variance).sum(axis=0)
+    between = 0.5 * _mean_absolute_normal(0 * mean, 2 * variance).sum(axis=0)
     for i in range(1, len(mean)):  # each pair once, and no array of M² of them
-        apart += _mean_absolute_normal(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
-    return _mean_absolute_normal(targets - mean, variance).mean(axis=0) - apart / len(mean) ** 2
+        between += _mean_absolute_normal(mean[i] - mean[:i], variance[i] + variance[:i]).sum(axis=0)
+    return _mean_absolute_normal(targets - mean, variance).mean(axis=0) - between / len(mean) ** 2
 
 
 def mixture_cdf(

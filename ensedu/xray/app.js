@@ -246,8 +246,8 @@ const makeControls = () => {
       }));
     }
     lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${current.view === "numbers" ? "a window of its numbers" : `what ${plural(current.M, "member")} store${current.M === 1 ? "s" : ""}`}`);
-    setText(letters, lettersOf(chosen(current), isWhole(current) ? null : layer));
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
+    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
 };
@@ -257,10 +257,12 @@ const formula = makeFormula({ light: (role) => setLight(role && { role }) });
 const tree = makeTree({ open, point: (layer) => setLight(layer === null ? null : { layer }) });
 const stage = makeStage({
   slide,
+  step: (by) => slide(clamp((sliding?.to ?? Math.round(state.share)) + by, 0, STOPS.length - 1)),
   drag(share) {
     sliding = null;
     change({ share, method: "" });
   },
+  ask: () => ask(),
   unit: unitNow,
   fit,
   wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
@@ -287,12 +289,7 @@ const stage = makeStage({
 });
 const numbers = makeNumbers({ change, room: () => stage.frame().width });
 const guess = makeGuess({ change, ask: () => ask() });
-const map = makeMap({
-  change,
-  resized() {
-    showRest();
-  },
-});
+const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);

@@ -1,164 +1,176 @@
 // Where sharing pays: width by members, colored by the ensemble that stores least.
 const RIVALS = KEYS.filter((key) => METHODS[key].members && !METHODS[key].body);
-const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64] };
-const GRAIN = matchMedia("(pointer: coarse)").matches ? 2 : 1; // pixels: so fine is the map
+const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64], times: [2, 4, 16] };
+const GRAIN = coarse.matches ? 2 : 1; // pixels: so fine is the map
 const EDGE = { left: 46, right: 14, top: 10, bottom: 44 };
+const SIZED = DATA.sizes?.length > 2;
 
-// The total of a method as a function of width and members, exact from a few values: a polynomial of
-// degree 2 in the width, and 1 in M.
+// The total of a method at a width, of one member and what each further one adds: exact from a few values, as both
+// are polynomials of degree 2 in the width.
 const surfaceOf = (method, layersAt) => {
-  const value = (h, M) => totalOf(countAll(layersAt(h), method, M));
-  const quadratic = (M) => {
-    const [one, two, three] = [1, 2, 3].map((h) => value(h, M));
+  const [first, second] = [1, 2].map((M) => {
+    const [one, two, three] = [1, 2, 3].map((h) => totalOf(countAll(layersAt(h), method, M)));
     const a = (three - 2 * two + one) / 2;
     const b = two - one - 3 * a;
-    return [a, b, one - a - b];
-  };
-  const [first, second] = [quadratic(1), quadratic(2)];
-  const at = (k, M) => first[k] + (M - 1) * (second[k] - first[k]);
-  return (h, M) => at(0, M) * h * h + at(1, M) * h + at(2, M);
+    return (h) => (a * h + b) * h + one - a - b;
+  });
+  return (h) => [first(h), second(h) - first(h)];
 };
+// From how many members on one total is so many times the other.
+const crossing = ([[one, step], [other, stride]], times) => (step > times * stride ? 1 + (times * other - one) / (step - times * stride) : Infinity);
 
 // The width of the square layer whose vectors cost as much of its matrix as those of this one.
 const likeSquare = ({ m, n, size }) => (2 * size) / (m + n);
 
 const makeMap = (on) => {
-  const canvas = make("canvas", { class: "map", role: "img", "aria-label": "Map of width by members" });
-  const words = make("p", { class: "verdict" });
-  const about = make("p", { class: "note" });
+  const canvas = make("canvas", { class: "map", role: "application", tabindex: 0 });
+  const [words, about] = ["verdict", "note"].map((name) => make("p", { class: name }));
   const link = make("a");
-  const spot = make("span", { class: "spot", hidden: "" }); // what is pointed at, where it stands
-  const box = make("div", { class: "map-box" }, canvas, spot);
-  const keys = make("p", { class: "key" }, ...[[DEEP, `${METHODS[DEEP].label} is smaller than a ${METHODS[SHARING].label}`], [SHARING, `${METHODS[SHARING].label} is smaller, the more so the stronger the color`]]
+  const spot = make("p", { class: "spot", role: "status" }); // what is pointed at
+  const box = make("div", { class: "map-box" }, canvas);
+  const [deep, sharing, rank] = RIVALS.map((method) => METHODS[method].label);
+  const keys = make("p", { class: "key" }, ...[[DEEP, `a ${deep} stores less than a ${sharing}`], [SHARING, `a ${sharing} stores less; lines: a ${deep} stores 2, 4, 16 times as much`]]
     .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
-  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${METHODS[STOPS[2]].label} is smaller than a ${METHODS[DEEP].label}, too`));
+  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${rank} stores less than a ${deep}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
-    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, box, make("div", {}, words, make("p", {}, link), about, keys)));
-  const scale = { width: [1, MOST.width], M: [1, MOST.members] };
+    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, make("div", {}, box, spot), make("div", {}, words, make("p", {}, link), about, keys)));
+  const hands = coarse.matches ? "Press" : "Press or use the arrow keys";
+  setText(about, SIZED ? `The dot is your network. ${hands} to move it.`
+    : `Each dot is a layer of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name, and to set the members.`);
+  const ends = { width: MOST.width, M: MOST.members };
   let size = { width: 520, height: 320 };
   const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });
-  const xOf = (h) => EDGE.left + (plain().w * Math.log(h)) / Math.log(scale.width[1]);
-  const yOf = (M) => EDGE.top + plain().h * (1 - Math.log(M) / Math.log(scale.M[1]));
-  const widthAt = (x) => clamp(scale.width[1] ** ((x - EDGE.left) / plain().w), ...scale.width);
-  const membersAt = (y) => clamp(scale.M[1] ** (1 - (y - EDGE.top) / plain().h), ...scale.M);
+  const xOf = (h) => EDGE.left + (plain().w * Math.log(clamp(h, 1, ends.width))) / Math.log(ends.width);
+  const yOf = (M) => EDGE.top + plain().h * (1 - Math.log(M) / Math.log(ends.M));
+  const widthAt = (x) => clamp(ends.width ** ((x - EDGE.left) / plain().w), 1, ends.width);
+  const membersAt = (y) => clamp(ends.M ** (1 - (y - EDGE.top) / plain().h), 1, ends.M);
 
   let ground = { key: "" };
-  let dots = [];
+  let [dots, pointed, current] = [[], -1, null];
   let near = false; // a map that nobody sees is painted when all else rests
-  const paint = (key, surfaces) => {
+  const paint = (key, layersAt) => {
     const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
     const image = new ImageData(columns, rows);
     const [ours, theirs] = [SHARING, DEEP].map((method) => parsedColor(colorOf(method)));
-    const widths = Array.from({ length: columns }, (_, x) => widthAt(EDGE.left + GRAIN * x));
-    const line = [];
-    let above = [];
+    const surfaces = RIVALS.map((method) => surfaceOf(method, layersAt));
+    const totals = Array.from({ length: columns }, (_, x) => surfaces.map((surface) => surface(widthAt(EDGE.left + GRAIN * x))));
     for (let y = 0; y < rows; y += 1) {
-      const M = membersAt(EDGE.top + GRAIN * y);
-      const row = [];
+      const more = membersAt(EDGE.top + GRAIN * y) - 1;
       for (let x = 0; x < columns; x += 1) {
-        const [deep, sharing, rank] = surfaces.map((surface) => surface(widths[x], M));
-        const saving = deep <= sharing ? 0.35 : clamp(Math.log(deep / sharing) / Math.log(24), 0, 1);
+        const [apart, shared] = totals[x].map(([one, step]) => one + more * step);
         const at = 4 * (y * columns + x);
-        image.data.set(deep <= sharing ? theirs : ours, at);
-        image.data[at + 3] = 255 * (0.22 + 0.7 * saving);
-        row.push(rank < deep);
-        if ((y && above[x] !== row[x]) || (x && row[x - 1] !== row[x])) line.push([GRAIN * x, GRAIN * y]);
+        image.data.set(apart <= shared ? theirs : ours, at);
+        image.data[at + 3] = 255 * (0.22 + 0.7 * (apart <= shared ? 0.35 : clamp(Math.log(apart / shared) / Math.log(24), 0, 1)));
       }
-      above = row;
     }
     const picture = new OffscreenCanvas(columns, rows);
     picture.getContext("2d").putImageData(image, 0, 0);
-    ground = { key, picture, line };
+    ground = { key, picture, totals, surfaces };
+  };
+  // A line at so many members over all widths.
+  const trace = (context, of) => {
+    context.save();
+    context.beginPath();
+    context.rect(EDGE.left, EDGE.top, plain().w, plain().h);
+    context.clip();
+    context.beginPath();
+    ground.totals.forEach((totals, x) => Number.isFinite(of(totals)) && context.lineTo(EDGE.left + GRAIN * x, yOf(Math.max(1, of(totals)))));
+    context.stroke();
+    context.restore();
   };
 
   const show = (state, layers) => {
-    element.hidden = RIVALS.some((method) => DATA.refused[method]);
+    current = state;
+    element.hidden = RIVALS.some((method) => DATA.refused[method]) || !layers.some(({ matrices }) => matrices.length);
     if (element.hidden || (!near && !printing.matches)) return;
-    const sized = DATA.sizes?.length > 2;
-    const depth = sized ? sizesOf(state).length - 2 : 1;
-    const layersAt = (h) => (sized ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]);
+    const depth = SIZED ? sizesOf(state).length - 2 : 1;
     const key = `${depth} ${size.width} ${theme()}`;
-    const surfaces = RIVALS.map((method) => surfaceOf(method, layersAt));
-    if (ground.key !== key) paint(key, surfaces);
+    if (ground.key !== key) paint(key, (h) => (SIZED ? layersOfSizes([DATA.sizes[0], ...Array(depth).fill(h), DATA.sizes.at(-1)]) : [linear(h, h, 0, false)]));
     const context = sizedCanvas(canvas, size.width, size.height);
+    const text = (said, x, y, align = "center") => {
+      context.textAlign = align;
+      context.fillText(said, x, y);
+    };
     context.drawImage(ground.picture, EDGE.left, EDGE.top, plain().w, plain().h);
-    context.fillStyle = colorOf(RIVALS.at(-1));
-    for (const [x, y] of ground.line) context.fillRect(EDGE.left + x - 1, EDGE.top + y - 1, GRAIN, GRAIN);
-    context.fillStyle = plainColor("ink");
+    context.strokeStyle = colorOf(RIVALS.at(-1));
+    context.lineWidth = 2.5;
+    trace(context, ([apart, , spread]) => crossing([apart, spread], 1));
     context.font = "14px system-ui, sans-serif";
-    context.textAlign = "center";
-    for (const h of TICKS.width) context.fillText(digits(h), xOf(h), size.height - EDGE.bottom + 18);
-    context.fillText(sized ? "width of the hidden layers" : "width of a square layer", EDGE.left + plain().w / 2, size.height - 8);
-    context.textAlign = "end";
-    for (const M of TICKS.M) context.fillText(M, EDGE.left - 8, yOf(M) + 5);
+    context.lineWidth = 1;
+    for (const times of TICKS.times) {
+      context.strokeStyle = context.fillStyle = plainColor(theme() === "dark" && times > 8 ? "page" : "ink");
+      context.globalAlpha = 0.5;
+      trace(context, (totals) => crossing(totals, times));
+      context.globalAlpha = 1;
+      text(`${times} ×`, EDGE.left + GRAIN * ground.totals.findIndex((totals) => crossing(totals, times) <= ends.M) + 6, EDGE.top + 15, "start");
+    }
+    context.fillStyle = plainColor("ink");
+    for (const h of TICKS.width) text(digits(h), xOf(h), size.height - EDGE.bottom + 18);
+    text(SIZED ? "width of the hidden layers" : "width of a square layer", EDGE.left + plain().w / 2, size.height - 8);
+    for (const M of TICKS.M) text(M, EDGE.left - 8, yOf(M) + 5, "end");
     context.save();
     context.translate(13, EDGE.top + plain().h / 2);
     context.rotate(-Math.PI / 2);
-    context.textAlign = "center";
-    context.fillText("members", 0, 0);
+    text("members", 0, 0);
     context.restore();
-    const dot = (h, M, radius) => {
+    dots = SIZED ? [] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
+      x: xOf(likeSquare(matrix)), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
+    }))).sort((one, other) => one.x - other.x);
+    const dot = (x, radius) => {
       context.beginPath();
-      context.arc(xOf(clamp(h, ...scale.width)), yOf(M), radius, 0, 7);
+      context.arc(x, yOf(state.M), radius, 0, 7);
       context.fillStyle = plainColor("page");
       context.strokeStyle = plainColor("ink");
       context.lineWidth = radius > 5 ? 3 : 1;
       context.fill();
       context.stroke();
     };
-    const [one, sharing, rank] = RIVALS.map((method) => totalOf(countAll(layers, method, state.M)));
-    const least = [one, sharing, rank].indexOf(Math.min(one, sharing, rank));
-    dots = [];
-    if (sized) dot(state.width ?? DATA.sizes[1], state.M, 8);
-    else layers.slice(0, 2000).forEach((layer, at) => layer.matrices.forEach((matrix) => {
-      dot(likeSquare(matrix), state.M, 4);
-      const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countLayer(layer, method, state.M)));
-      dots.push({ x: xOf(clamp(likeSquare(matrix), ...scale.width)), y: yOf(state.M), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: ${times(apart / shared)}` });
-    }));
-    setText(about, sized ? "Press or drag in the map: the dot is your network."
-      : `Each dot is a layer of yours; point at it to read its name, and how many times as much a ${METHODS[DEEP].label} stores of it. A layer that is not square stands where a square one with the same trade-off would. A press sets the number of members.`);
-    const [saves, costs] = [METHODS[SHARING].label, METHODS[DEEP].label];
+    if (SIZED) dot(xOf(state.width ?? DATA.sizes[1]), 8);
+    for (const { x } of dots) dot(x, 4);
+    if (dots[pointed]) dot(dots[pointed].x, 6);
+    const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countAll(layers, method, state.M)));
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
-      : least === 0 ? `A ${costs} stores less here, ${digits(one)} against ${digits(sharing)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
-      : `A ${saves} stores ${digits(sharing)} parameters, a ${costs} ${digits(one)}: ${(one / sharing).toFixed(1)} times as many.`);
+      : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
+      : `A ${sharing} stores ${digits(shared)} parameters, a ${deep} ${digits(apart)}: ${(apart / shared).toFixed(1)} times as many.`);
     // The width from which on it pays, as a link that sets it.
-    const pays = state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => surfaces[1](h, state.M) < surfaces[0](h, state.M)) : undefined;
-    const target = sized && pays ? `#${encode({ ...state, width: pays })}` : "";
-    link.hidden = !target;
-    if (target) {
-      link.setAttribute("href", target);
-      setText(link, `Sharing pays from width ${pays}.`);
-    }
+    const pays = SIZED && state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => crossing(ground.surfaces.map((surface) => surface(h)), 1) < state.M) : 0;
+    link.hidden = !pays;
+    if (pays) link.setAttribute("href", `#${encode({ ...state, width: pays })}`);
+    setText(link, `Sharing pays from width ${pays}.`);
     canvas.setAttribute("aria-label", `Map of width by members. ${words.textContent}`);
   };
 
-  const set = (event) => {
-    const { left, top } = canvas.getBoundingClientRect();
-    const M = Math.round(membersAt(event.clientY - top));
-    on.change(DATA.sizes?.length > 2 ? { M, width: Math.round(widthAt(event.clientX - left)) } : { M });
+  const tell = (k) => {
+    if (k === pointed) return;
+    pointed = k;
+    setText(spot, k < 0 ? "" : dots.filter(({ x }) => Math.abs(x - dots[k].x) < 1).map((one) => one.words).slice(0, 3).join("\n"));
+    show(current, on.layers());
   };
   let down = false;
   const point = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
-    const at = dots.filter(({ x, y }) => Math.hypot(event.clientX - left - x, event.clientY - top - y) < 9);
-    spot.hidden = !at.length;
-    if (spot.hidden) return;
-    const [{ x, y }] = at;
-    Object.assign(spot.style, { bottom: `${box.clientHeight - y + 10}px`, ...(2 * x < size.width ? { left: `${x}px`, right: "" } : { left: "", right: `${size.width - x}px` }) });
-    setText(spot, at.map((one) => one.words).slice(0, 3).join("\n"));
+    const [x, y] = [event.clientX - left, event.clientY - top];
+    if (down) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
+    const far = dots.map((dot) => Math.hypot(x - dot.x, y - yOf(current.M)));
+    const nearest = Math.min(...far);
+    tell(nearest < 12 ? far.indexOf(nearest) : -1);
   };
   canvas.addEventListener("pointerdown", (event) => {
     down = true;
     canvas.setPointerCapture(event.pointerId);
-    set(event);
     point(event);
   });
-  canvas.addEventListener("pointermove", (event) => {
-    if (down) set(event);
-    point(event);
-  });
-  canvas.addEventListener("pointerleave", ({ pointerType }) => (spot.hidden ||= pointerType === "mouse")); // a finger leaves it
+  canvas.addEventListener("pointermove", point);
   for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
+  canvas.addEventListener("keydown", (event) => {
+    const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
+    if (!across && !up) return;
+    event.preventDefault();
+    const width = current.width ?? DATA.sizes?.[1];
+    if (up) on.change({ M: clamp(current.M + up, 1, ends.M) });
+    else if (SIZED) on.change({ width: clamp(width + across * Math.ceil(width / 20), 1, ends.width) });
+    else if (dots.length) tell(clamp(dots.findIndex(({ x }) => x === dots[pointed]?.x) + (across < 0 ? -1 : dots.filter(({ x }) => x === dots[pointed]?.x).length || 1), 0, dots.length - 1));
+  });
   new ResizeObserver(() => {
     size = { width: box.clientWidth || 520, height: 320 };
     on.resized();

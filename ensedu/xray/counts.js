@@ -56,8 +56,14 @@ const countMatrix = (matrix, method, M) => {
   return count;
 };
 
-// What is drawn and pressed: the matrices of a layer, or an embedding's table, which is no factor of members.
-const sheetsOf = (layer) => (layer?.table ? [layer.table] : layer?.matrices ?? []);
+// The matrices of a layer, or an embedding's table, which is no factor of members; and what one looks into: else
+// its other numbers, as one row.
+const matricesOf = (layer) => (layer.table ? [layer.table] : layer.matrices);
+const rowOf = ({ shared, biases }) => {
+  const n = shared || biases;
+  return { key: "", m: 1, n, size: n, bias: shared && biases, kernel: [], frozen: [false, false] };
+};
+const sheetsOf = (layer) => (matricesOf(layer).length ? matricesOf(layer) : [rowOf(layer)]);
 const kernelSize = ({ kernel }) => kernel.reduce((product, side) => product * side, 1);
 // Attention stores three projections in one array, and a convolution its groups: each with rows of its own.
 const groupsOf = (matrix) => Math.max(1, Math.round((matrix.m * matrix.n * kernelSize(matrix)) / matrix.size));
@@ -96,6 +102,13 @@ const onLine = (layers, key, M, at) => {
 };
 const countAll = (layers, method, M) =>
   onLine(layers, method, M, (size) => layers.reduce((sum, layer) => addTo(sum, countLayer(layer, method, size)), zero()));
+
+// The layers without a matrix, as one list, whose counts are then known.
+const without = new WeakMap();
+const unmultiplied = (layers) => {
+  if (!without.has(layers)) without.set(layers, layers.filter(({ matrices }) => !matrices.length));
+  return without.get(layers);
+};
 
 const passesOf = (method, M) => (METHODS[method].members || METHODS[method].stochastic ? M : 1);
 

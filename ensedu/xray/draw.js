@@ -66,8 +66,10 @@ const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
   context.stroke();
 };
 
-const sizedCanvas = (canvas, width, height) => {
-  const dense = Math.min(2, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
+// A page that fingers move; there a picture on its way has fewer pixels, for which a phone has the time.
+const coarse = matchMedia("(pointer: coarse)");
+const sizedCanvas = (canvas, width, height, rough) => {
+  const dense = rough ? 1 : Math.min(2, window.devicePixelRatio || 1) * (printing.matches ? 2 : 1);
   if (canvas.width !== Math.round(width * dense) || canvas.height !== Math.round(height * dense)) {
     canvas.width = Math.round(width * dense);
     canvas.height = Math.round(height * dense);
@@ -102,6 +104,10 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       // Many faint lines are drawn at once.
       if (!inner.has(alpha)) inner.set(alpha, new Path2D());
       inner.get(alpha).rect(x, y, w, h);
+    } else if (box.look === "lent") {
+      context.globalAlpha = 0.16 * alpha;
+      context.fillStyle = gray;
+      context.fillRect(x, y, w, h);
     } else if (box.look === "made") {
       if (image) {
         context.globalAlpha = alpha * 0.45;

@@ -29,9 +29,9 @@ const tilesOf = (layers, only) => {
   let [others, biases] = [0, 0];
   layers.forEach((layer, at) => {
     if (only && only.layer !== at) return;
-    sheetsOf(layer).forEach((matrix, k) => {
+    (only ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
-      const [plain, rows, columns] = [Boolean(layer.table), rowsOf(matrix), columnsOf(matrix)];
+      const [plain, rows, columns] = [!layer.matrices.length, rowsOf(matrix), columnsOf(matrix)];
       tiles.push({ id: `${at}.${k}`, name: layer.name, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
     if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
@@ -164,7 +164,7 @@ const portraitOf = (content, unit) => {
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const { members, body } = METHODS[method];
+  const { members } = METHODS[method];
   const doubled = spreads(method) && !members;
   const narrow = frame.width < NARROW;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
@@ -173,28 +173,28 @@ const roomsOf = (content, method, M, unit, frame) => {
   const vectors = isModulated(method) ? strip(sum(({ plain, m, n }) => (plain ? 0 : m + n))) : 0;
   const offsets = strip(sum(({ bias }) => bias));
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
-  // A crowd stands close, and all do on a phone.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow ? 0.5 : 1.5) * GAP, frame.above];
+  // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : 1.5) * GAP, frame.above];
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
-  // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && 2 * slot.w > 0.45 * frame.width;
-  const once = (slot.h - above) * (stacked ? 2 : 1) + above + content.under;
-  // Both zones have room for their words, and the members begin where the words of theirs do; on a phone at the
-  // edge, where nothing is stored once.
-  const wide = narrow && isApart(method) && !body && !content.kept;
+  // On a phone what is stored once stands above the members, elsewhere at their left.
   const left = { x: 0, y: frame.head };
-  const right = { x: wide ? 0 : Math.max((doubled && !stacked ? 2 : 1) * (portrait.w + GAP) + (narrow ? content.under : 2.5 * GAP), frame.words), y: frame.head };
-  const most = Math.max(1, Math.min(M, Math.floor((frame.width - right.x - content.under + gap) / slot.w)));
-  // Rows of one length; of what nobody stores, one row, as far as there is room.
-  const across = members ? Math.ceil(M / Math.ceil(M / most)) : M;
-  const step = wide ? Math.max(slot.w, frame.width / across) : slot.w;
-  const rows = Math.ceil(M / across);
-  const ghosts = members ? M : passesOf(method, M) > 1 ? most : 0;
+  const home = { x: 0, y: left.y + (narrow ? 4 : above) };
+  const sheet = slot.h - above;
+  // A second sheet stands beside the first, or below it where there is no room.
+  const stacked = doubled && 2 * portrait.w + GAP > frame.width;
+  const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const right = narrow ? { x: 0, y: once.h + frame.head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: frame.head };
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
+  const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
+  const rows = Math.ceil(M / most);
+  const across = Math.ceil(M / rows);
+  const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
+  const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
-    portrait, slot, across, rows, vectors, ghosts, strip, zones: { left, right },
-    second: stacked ? [0, slot.h - above] : [portrait.w + GAP, 0],
-    high: Math.max(right.y + (ghosts ? rows * slot.h + content.under : 0), left.y + once), wide: right.x + (ghosts ? Math.min(across, ghosts) * slot.w - gap + content.under : 0),
-    home: { x: left.x, y: left.y + above },
+    portrait, slot, across, rows, vectors, ghosts, strip, home, zones: { left, right },
+    second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
+    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
+    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge + content.under : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
@@ -219,8 +219,9 @@ const compose = (content, method, M, unit, frame) => {
       const [left, top] = [at.x + x, at.y + y];
       if (own) put(`W.${tile.id}.${i}`, left, top, w, h, "per_member", { ...member, texture: "own" });
       else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
-      // Of what is computed, but of the body that all members run through.
-      if (!own && !body && i < ghosts && !tile.plain) put(`g.${tile.id}.${i}`, left, top, w, h, "made", { ...member, texture: "made" });
+      // Of what is computed; and a shadow of what members use as it is.
+      const lent = body || tile.plain;
+      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made" });
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
@@ -231,7 +232,7 @@ const compose = (content, method, M, unit, frame) => {
           put(`S.${tile.id}.${i}`, left, top - 2 * s - 3, w, s, "scales", member);
         }
       }
-      const mine = members && (!body || tile.head);
+      const mine = apart || (members && !tile.plain && (!body || tile.head));
       if (tile.bias && (mine || i === 0)) {
         const from = mine ? at : home;
         put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 3, w, b, "biases", mine ? member : { ...about, member: -1 });
@@ -279,7 +280,7 @@ const fitting = (content, M, frame) => {
     return low;
   };
   const [any, flat] = [largest(Infinity), largest(1)];
-  return flat > (CURVES ? 0.5 : 0.85) * any ? flat : any;
+  return flat > (CURVES ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
 // Between two stops, one after the other: what goes fades; each member's matrix slides onto the one before, to where

@@ -1,5 +1,6 @@
 // The way through the stops as a picture that moves: an SVG that repeats itself and needs no script.
 const [HOLD, MOVE, FADE] = [1.8, 1, 0.25]; // seconds at a stop, on the way to the next, and until words are gone
+const STEPS = 16; // of a way
 const LOOP = { width: 960, head: 52, above: 22 + (CURVES ? CURVE_HIGH : 0), height: 360 + (CURVES ? CURVE_HIGH : 0), words: 230 };
 const [LEFT, TOP_ROOM, RAIL] = [20, 86, 84]; // pixels beside, above and below the picture
 const SHAKEN = { r: 2, s: 2, W: 3, Z: 3, g: 3 }; // at which stop what varies
@@ -30,9 +31,9 @@ const loopOf = (state, layers, name, write) => {
   const seconds = stops.length * (HOLD + MOVE);
   const moments = [...stops.flatMap((_, k) => [k * (HOLD + MOVE), k * (HOLD + MOVE) + HOLD]), seconds];
   const timed = (times) => `dur="${seconds}s" repeatCount="indefinite" keyTimes="${times.map((time) => +(time / seconds).toFixed(4)).join(";")}"`;
-  const eased = `${timed(moments)} calcMode="spline" keySplines="${stops.map(() => "0 0 1 1;.65 0 .35 1").join(";")}"`;
+  const smooth = `${timed(moments)} calcMode="spline" keySplines="${stops.map(() => "0 0 1 1;.65 0 .35 1").join(";")}"`;
   const values = (all) => `values="${[...all.flatMap((value) => [value, value]), all[0]].join(";")}"`;
-  const animated = (attribute, all) => (new Set(all).size > 1 ? `<animate attributeName="${attribute}" ${values(all)} ${eased}/>` : "");
+  const animated = (attribute, all) => (new Set(all).size > 1 ? `<animate attributeName="${attribute}" ${values(all)} ${smooth}/>` : "");
   // Words come and go before what they stand beside has moved far.
   const fading = (k) => {
     const [begin, end] = [moments[2 * k], moments[2 * k + 1]];
@@ -42,18 +43,31 @@ const loopOf = (state, layers, name, write) => {
   const [gray, muted] = [plainColor("shared"), plainColor("muted")];
   const colors = stops.map(colorOf);
 
-  // What moves alike is one group, and what looks alike stands once in the file.
+  // What is seen at each moment is what the screen shows there; what moves alike is one group, and what looks alike
+  // stands once in the file.
+  const frames = layouts.flatMap((layout, k) => {
+    const next = (k + 1) % stops.length;
+    const at = (time, boxes) => ({ time: k * (HOLD + MOVE) + time, boxes: new Map(boxes.map((box) => [box.id, box])), owns: [colors[k], colors[next]] });
+    const way = Array.from({ length: STEPS - 1 }, (_, j) => (j + 1) / STEPS);
+    return [0, HOLD].map((time) => at(time, between(layout, layout, 0))).concat(way.map((share) => at(HOLD + share * MOVE, between(layout, layouts[next], eased(share)))));
+  });
+  frames.push({ ...frames[0], time: seconds });
+  const track = (of, tag) => {
+    const kept = frames.map(({ time }, k) => [time, of[k]]).filter((_, k) => !k || k === frames.length - 1 || of[k] !== of[k - 1] || of[k] !== of[k + 1]);
+    return kept.some(([, value]) => value !== of[0]) ? `<${tag} values="${kept.map(([, value]) => value).join(";")}" ${timed(kept.map(([time]) => time))}/>` : "";
+  };
   const [groups, shapes] = [new Map(), new Map()];
-  for (const id of new Set(layouts.flatMap(({ boxes }) => [...boxes.keys()]))) {
-    const there = layouts.map(({ boxes }) => boxes.get(id));
+  for (const id of new Set(frames.flatMap(({ boxes }) => [...boxes.keys()]))) {
+    const there = frames.map(({ boxes }) => boxes.get(id));
     const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
-    const { x, y, w, h, look, inner, member } = at[0];
-    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed" }[look] ?? "plain";
+    const { w, h, look, inner, member } = at.reduce((best, box) => (box.w * box.h > best.w * best.h ? box : best));
+    const { x, y } = at[0];
+    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent" }[look] ?? "plain";
     const ways = {
       kind, member, letter: id[0],
       moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
-      seen: there.map((box) => Number(Boolean(box))),
-      colors: at.map((box, k) => (box.gray || (look === "biases" && box.member < 0) ? gray : colors[there[k] ? k : there.indexOf(box)])),
+      seen: there.map((box) => +(box?.alpha ?? 0).toFixed(2)),
+      colors: at.map((box, k) => (look === "lent" || (look === "biases" && box.member < 0) ? gray : blended(frames[k].owns[box.tone ?? 0], gray, box.gray))),
     };
     const key = JSON.stringify(ways);
     if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });
@@ -75,11 +89,12 @@ const loopOf = (state, layers, name, write) => {
     if (!shapes.has(group.path)) shapes.set(group.path, `s${shapes.size}`);
     const places = moved.map(([dx, dy]) => `${tenths(x + dx)} ${tenths(y + dy)}`);
     const inked = { outline: "stroke", dashed: "", inner: "" }[kind] ?? "fill";
-    const fill = kind === "hatched" ? `url(#h${seen.indexOf(1)})` : inked === "fill" ? group.colors[0] : "none";
-    const stroke = { outline: group.colors[0], hatched: group.colors[0], dashed: muted, inner: muted }[kind] ?? "none";
+    const first = group.colors[Math.max(0, seen.findIndex(Boolean))];
+    const fill = kind === "hatched" ? `url(#h${Math.max(0, colors.indexOf(first))})` : inked === "fill" ? first : "none";
+    const stroke = { outline: first, hatched: first, dashed: muted, inner: muted }[kind] ?? "none";
     return `<g class="${kind}" transform="translate(${places[0]})" opacity="${seen[0]}" fill="${fill}" stroke="${stroke}">`
-      + `<animateTransform attributeName="transform" type="translate" ${values(places)} ${eased}/>${shaken(group)}${animated("opacity", seen)}`
-      + `${inked && kind !== "hatched" ? animated(inked, group.colors) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
+      + `${track(places, 'animateTransform attributeName="transform" type="translate"')}${shaken(group)}${track(seen, 'animate attributeName="opacity"')}`
+      + `${inked && kind !== "hatched" ? track(group.colors, `animate attributeName="${inked}"`) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
   });
 
   // Above the members what they learned.
@@ -91,7 +106,7 @@ const loopOf = (state, layers, name, write) => {
     const dots = (CURVES.points ?? []).map(([a, b]) => `M${placeOf(a, b, { ...spots[0], x: -1, y: -1 }).map(tenths).join(" ")}h2.5v2.5h-2.5z`).join("");
     if (!shapes.has(dots)) shapes.set(dots, `s${shapes.size}`);
     const places = spots.map(({ x, y }) => `${tenths(x)} ${tenths(y)}`);
-    return `<g opacity="${seen[0]}">${animated("opacity", seen)}<g fill="${muted}" transform="translate(${places[0]})"><animateTransform attributeName="transform" type="translate" ${values(places)} ${eased}/><use href="#${shapes.get(dots)}"/></g>`
+    return `<g opacity="${seen[0]}">${animated("opacity", seen)}<g fill="${muted}" transform="translate(${places[0]})"><animateTransform attributeName="transform" type="translate" ${values(places)} ${smooth}/><use href="#${shapes.get(dots)}"/></g>`
       + `<polyline fill="none" stroke="${colors[0]}" stroke-width="2" points="${lines[0]}">${animated("points", lines)}${animated("stroke", colors)}</polyline></g>`;
   });
 
@@ -135,7 +150,7 @@ const loopOf = (state, layers, name, write) => {
   const hatches = colors.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
     + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
-    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 }</style>`
+    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .16 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
     + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${muted}" stroke-dasharray="3"/>${bar.join("")}`

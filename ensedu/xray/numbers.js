@@ -250,13 +250,13 @@ const makeNumbers = (on) => {
     const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
     const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, r0 + a), `at-${at}`, name);
     // Where all of a layer is seen, its inputs can be typed, and each member answers.
-    const whole = high <= side && wide <= side && !matrix.kernel.length && group === wide && !layer.table;
+    const whole = high <= side && wide <= side && !matrix.kernel.length && group === wide && layer.matrices.length;
     const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
     for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
     if (!members && matrix.bias) once.push(across("biases", "b", -1, "b", "b"));
     if (!count && whole) once.push(across("made", "y", -1, "y", "y"));
-    const left = [make("div", { class: "block" }, make("b", { class: "who" }, apart ? "input" : doubled ? "means μ" : "W"), ...once)];
+    const left = [make("div", { class: "block" }, make("b", { class: "who" }, apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers"), ...once)];
     if (doubled) {
       left.push(make("div", { class: "block" }, make("b", { class: "who" }, "standard deviations σ"), sheet("scales", "σW", -1, "standard deviations"),
         ...(matrix.bias ? [across("scales", "σb", -1, "σ", "b")] : [])));

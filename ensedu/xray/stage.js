@@ -1,5 +1,5 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
-const WAY = 520; // milliseconds of a motion
+const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -8,12 +8,12 @@ const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
-  const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong"), make("span")));
+  const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once, for all"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const more = make("button", { type: "button", class: "more" });
   more.addEventListener("click", () => on.fit());
-  const looks = [...Object.entries(ROLE_WORDS), ["computed", "computed, not stored"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
+  const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
@@ -35,6 +35,7 @@ const makeStage = (on) => {
   let motion = null; // { from, start }
   let shaken = 0; // until when r and s, or W, shake
   let hover = null;
+  let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
   let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
   const composed = new Map();
@@ -44,7 +45,7 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 66 : 52, above: 22 + curves, height: (narrow ? 420 : clamp(0.36 * width, 380, 470)) + curves, words: narrow ? Math.max(114, 0.36 * width) : 0.2 * width };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
     composed.clear();
     return frame;
   };
@@ -90,10 +91,12 @@ const makeStage = (on) => {
   };
   // What a box looks like from near: the values of its matrix, or of its r or s.
   const texturing = (state, layers, high) => (box) => {
+    const { tile } = box;
     if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && isWhole(state))) return null;
     const near = !isWhole(state);
+    if (tile.rows === 1 && tile.plain) return null; // nothing is known of them
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
-    const { layer, matrix, tile, member, texture: as } = box;
+    const { layer, matrix, member, texture: as } = box;
     const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
     return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
@@ -105,7 +108,7 @@ const makeStage = (on) => {
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
     gauge.element.hidden = Boolean(refused);
     gauge.show(state, on.scope(layers));
-    markStop(state);
+    markStop(state, layers);
     if (inNumbers) {
       more.hidden = true;
       return false;
@@ -121,7 +124,11 @@ const makeStage = (on) => {
     const { high: most, lost, small } = extentOf(state, layers, unit);
     const high = state.method ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
-    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high);
+    clearTimeout(rested);
+    const rough = coarse.matches && now - last < PAUSE;
+    if (rough) rested = setTimeout(on.ask, PAUSE);
+    last = now;
+    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high, rough);
     context.imageSmoothingEnabled = false;
     if (refused) {
       drawn = [];
@@ -135,7 +142,7 @@ const makeStage = (on) => {
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
-      if (!isWhole(state) && !share) numberEdges(context, layout, layers[state.layer]);
+      if (!isWhole(state) && !share) numberEdges(context);
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
@@ -154,13 +161,13 @@ const makeStage = (on) => {
     context.font = "13px system-ui, sans-serif";
     const [from, to, along] = wayOf(state);
     context.globalAlpha = isModulated(from) && METHODS[to].members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
+    const { left, top } = layout.portrait;
+    const room = Math.min(layout.slot.w - 6, frame.width - left - layout.slotOf(layout.across - 1).x);
+    const word = members ? "member " : "sample ";
+    const named = context.measureText(`${word}${layout.ghosts}`).width < room ? word : "";
     for (let i = 0; i < layout.ghosts; i += 1) {
-      const at = layout.slotOf(i);
-      if (at.y > frame.height) break;
-      const last = layout.ghosts < state.M && i === layout.ghosts - 1 ? ` of ${state.M}` : "";
-      const x = at.x + layout.portrait.left;
-      const fits = (words) => context.measureText(words).width < Math.min(layout.slot.w - 6, frame.width - x);
-      context.fillText([`${members ? "member" : "sample"} ${i + 1}${last}`, `${i + 1}${last}`].find(fits) ?? i + 1, x, at.y - 6 + Math.min(layout.portrait.top, 4) - (CURVES ? CURVE_HIGH : 0));
+      const { x, y } = layout.slotOf(i);
+      if (y < frame.height) context.fillText(`${named}${i + 1}`, x + left, y - (CURVES ? 10 + CURVE_HIGH : 6) + Math.min(top, 4));
     }
     context.globalAlpha = 1;
   };
@@ -221,24 +228,24 @@ const makeStage = (on) => {
     }
   };
   // m and n at the edges of the matrices, below and beside them.
-  const numberEdges = (context, layout, layer) => {
+  const numberEdges = (context) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
     if (!first || first.h < 14) return;
-    const farthest = (test, of) => drawn.filter((box) => "WZ".includes(box.id[0]) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
+    const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && (box.member < 0) === (first.member < 0) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
     const { plain, rows, n, kernel, strips, bands } = first.tile;
-    const groups = groupsOf(first.tile);
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.textAlign = "center";
     const fold = (k, word) => (k > 1 ? `, in ${k} ${word}s` : "");
-    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? " columns" : ""}${fold(bands, "band")}`;
-    const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y }) => y);
-    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + first.h + 20 + Math.min(9, layout.portrait.top / 2));
+    const groups = groupsOf(first.tile);
+    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}${fold(bands, "band")}`;
+    const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
+    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
     context.save();
-    const last = farthest((box) => box.y === first.y, ({ x }) => x);
+    const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
-    context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
+    if (!plain || rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
     context.restore();
     context.textAlign = "start";
   };
@@ -260,18 +267,16 @@ const makeStage = (on) => {
     const mine = ownedOf(scope, method, state.M);
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
-    const narrow = frame.width < NARROW;
-    setText(zones[0].firstChild, !narrow ? "Stored once, for all" : once ? "Stored once" : "");
-    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : narrow ? "" : "nothing");
+    setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
     setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
-    setText(zones[1].lastChild, members ? `${digits(mine / state.M)} × ${state.M}` : "");
+    setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
-    const place = `${Math.round(right.x)} ${frame.width} ${method}`;
+    const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
-    zones[0].style.width = `${Math.max(0, right.x - left.x - 6)}px`;
+    zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
-    zones[1].style.transform = `translateX(${right.x}px)`;
+    zones[1].style.transform = `translate(${right.x}px, ${right.y - left.y}px)`;
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
   // What all is, once it rests: the key, and the picture in words.
@@ -279,41 +284,46 @@ const makeStage = (on) => {
     const method = (described = chosen(state));
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
-    const { members, body } = METHODS[method];
+    const { members } = METHODS[method];
     key.style.setProperty("--own", `var(--${method})`);
     for (const look of looks) {
       const { role } = look.dataset;
-      if (role === "biases") look.firstChild.style.setProperty("--own", members ? "" : "var(--shared)"); // stored once
-      look.hidden = role === "computed" ? !layout.ghosts || body || isApart(method) : !count[role];
+      if (role === "biases") look.firstChild.style.setProperty("--own", ownedOf(on.scope(layers), method, state.M) ? "" : "var(--shared)"); // stored once
+      look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
     setText(squareWords, `= ${roundWords(stands)}`);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
-    const thin = isModulated(method) && isWhole(state) && !COMPACT ? layers.filter((layer) => lossOf(layer, method, state.M)).length : 0;
+    const modulated = isModulated(method) && isWhole(state) && !COMPACT;
+    const thin = modulated ? layers.filter((layer) => lossOf(layer, method, state.M)).length : 0;
+    const saved = (scope) => totalOf(countAll(scope, DEEP, state.M)) - totalOf(countAll(scope, method, state.M));
+    const lent = modulated && !DATA.refused[DEEP] ? Math.round((100 * saved(unmultiplied(layers))) / saved(layers)) : 0;
     setText(note, [
+      lent > 4 ? `${lent}% of what is saved are embeddings and other numbers that are stored once as they are, without r and s.` : "",
       thin ? `In ${plural(thin, "layer")} r and s cost as much as they save, or more: see ▲ below.` : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
-      folds ? "A long matrix is cut into strips that stand side by side." : "",
-      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines (r, s, biases) are drawn thicker than they are; the bar above is to scale." : "",
+      folds ? "What is long is cut into strips." : "",
+      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Lines (r, s, biases) are thicker than to scale; the bar above is exact." : "",
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
     setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
-    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sentenceOf(method, state.M)} ${zones.filter((zone) => zone.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
-  const markStop = (state) => {
+  const markStop = (state, layers) => {
     const method = chosen(state);
-    if (document.activeElement !== range || Number(range.value) !== state.share) range.value = state.method ? 0 : state.share;
-    const said = `${method} ${state.M} ${Boolean(state.method)}`;
+    if (Number(range.value) !== state.share) range.value = state.share;
+    const layer = isWhole(state) ? null : layers[state.layer];
+    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name}`;
     if (said === marked) return;
     marked = said;
     slider.classList.toggle("off", Boolean(state.method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    setText(sum, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. ${sentenceOf(method, state.M)}`);
+    sum.replaceChildren(make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer));
   };
 
   // What a box is, in words.
@@ -325,10 +335,11 @@ const makeStage = (on) => {
     const letter = id[0];
     const size = tile ? plural(tile.size, "parameter") : "";
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
+    if (letter === "p") return `${tile.layer < 0 ? "Normalization and the like" : `${tile.plain ? "Table" : "W"}${place}`}: ${who} uses the one copy that is stored.`;
     if (letter === "g") return `W${SUBSCRIPTS(member + 1)}${place}: computed for ${who}, and stored nowhere.`;
     const owner = member < 0 ? "stored once, for all" : `of ${who} alone`;
     if (letter === "W" && box.layer < 0) return `Normalization and the like: ${size}, ${owner}.`;
-    if (letter === "W" && tile.plain) return `Table${place}, ${digits(tile.m)} rows of ${digits(tile.n)}: ${size}, ${owner}. An input picks a row.`;
+    if (letter === "W" && tile.plain) return layer.table ? `Table${place}, ${digits(tile.m)} rows of ${digits(tile.n)}: ${size}, ${owner}. An input picks a row.` : `Numbers${place}: ${digits(tile.size)}, ${owner}.`;
     const shape = tile ? shapeWords({ matrices: [tile], shared: 0, biases: 0 }) : "";
     if (letter === "Z") return `σ${place}: a standard deviation for each weight, ${size}, stored once.`;
     if (letter === "W") return `${spreads(method) && member < 0 && !METHODS[method].members ? "Means μ" : `W${member < 0 ? "" : SUBSCRIPTS(member + 1)}`}${place}, ${shape}: ${size}, ${owner}.`;
@@ -382,7 +393,7 @@ const makeStage = (on) => {
     on.drag(Math.abs(at - stop) < MAGNET ? stop : at);
   });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
-  onArrows(range, (step) => on.slide(clamp(Math.round(Number(range.value)) + Math.sign(step), 0, STOPS.length - 1)));
+  onArrows(slider, (step) => on.step(Math.sign(step)));
   new ResizeObserver(() => on.resized()).observe(field);
 
   return {

@@ -77,12 +77,11 @@ const settled = (state) => {
   const layers = layersOf(state);
   const layer = clamp(state.layer, 0, layers.length - 1);
   const sheets = sheetsOf(layers[layer]);
-  const view = sheets.length || isWhole(state) ? state.view : START.view;
-  const matrix = clamp(state.matrix, 0, Math.max(0, sheets.length - 1));
+  const matrix = clamp(state.matrix, 0, sheets.length - 1);
   const edge = (place, length) => clamp(place, 0, Math.max(0, length - windowOf(state)));
   return {
-    ...state, layer, matrix, view, member: clamp(state.member, 0, state.M - 1),
-    row: edge(state.row, sheets.length ? rowsOf(sheets[matrix]) : 1), column: edge(state.column, sheets.length ? columnsOf(sheets[matrix]) : 1),
+    ...state, layer, matrix, member: clamp(state.member, 0, state.M - 1),
+    row: edge(state.row, rowsOf(sheets[matrix])), column: edge(state.column, columnsOf(sheets[matrix])),
   };
 };
 

@@ -53,8 +53,7 @@ const makeTree = (on) => {
     return head;
   };
   const leaf = ({ layer, at }) => {
-    const pressed = sheetsOf(layer).length ? {} : { disabled: "" };
-    const button = make("button", { type: "button", class: "line", "data-layer": at, ...pressed }, ...row(titleOf(layer, at), shapeWords(layer), [{ layer, at }]));
+    const button = make("button", { type: "button", class: "line", "data-layer": at }, ...row(titleOf(layer, at), shapeWords(layer), [{ layer, at }]));
     button.addEventListener("click", () => on.open(at));
     onPointing(button, on.point, at);
     return make("li", {}, button);
@@ -101,23 +100,24 @@ const makeTree = (on) => {
     // Where nothing is shared yet, what sharing would do.
     const shares = isModulated(method);
     const why = new Map(layers.map((layer) => [layer, lossOf(layer, shares ? method : SHARING, state.M)]).filter(([, words]) => words));
+    const one = totalOf(countAll(layers, SINGLE, 1));
     for (const view of views) {
       const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
       const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
       const totals = [SINGLE, DEEP, method].map((each) => (DATA.refused[each] ? "–" : digits(totalOf(countAll(own, each, state.M)))));
       const words = [view.own && !DATA.refused[method] ? treatmentOf(entries[0].layer, method) : "", ...totals];
       view.cells.forEach((cell, k) => setText(cell, words[k]));
+      view.cells[0].parentNode.style.setProperty("--part", `${(100 * totalOf(countAll(own, SINGLE, 1))) / one}%`);
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
       const thin = own.filter((layer) => why.has(layer)).length;
       setText(view.lost, !thin ? "" : view.own ? `▲ ${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
     }
     const [refused, losing] = [DATA.refused[method], why.size];
-    const one = losing === 1;
     const sharing = DATA.refused[shares ? method : SHARING] ? "" : state.M === 1 ? "One member has nobody to share with."
-      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (one ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: r and s of the members cost as much as the copies of W that they replace, or more.`
+      : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (losing === 1 ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: r and s of the members cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));
-    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Press a layer to look into it.`);
+    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Its gray band is a layer’s part of one network. Press a layer to look into it.`);
     setText(heads[1], METHODS[method].label);
   };
   return { element, show };

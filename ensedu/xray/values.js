@@ -3,9 +3,10 @@
 const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5], input: [-1, 1, 2] };
 const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs", "σb", "x"];
 
+const SEED = 0x1d62bacb;
 // A number in [0, 1) for each list of integers (Murmur3's mixing).
 const mixed = (...parts) => {
-  let h = 0x9e3779b9;
+  let h = SEED;
   for (const part of parts) {
     h = Math.imul(h ^ part, 0x85ebca6b);
     h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -36,14 +37,14 @@ const storedAt = (state, layer, kind, i, a, b = 0) => {
     const corner = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     if (corner?.[a]?.[b] !== undefined) return corner[a][b];
   }
-  const at = mixed(0, KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
+  const at = mixed(KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
   if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
   if (kind === "x") return pick(CHOICES.input, at);
   return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
 };
 
 // How far a sample of a distribution is from its mean, in standard deviations.
-const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(0, state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
 
 const editKey = (kind, i, a, b) => `${kind}:${[i + 1, a, ...(b === undefined ? [] : [b])]}`;
 const editsOf = (state) => {

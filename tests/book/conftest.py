@@ -52,11 +52,13 @@ def read(page):
     return nbformat.read(ROOT / f"{page}.ipynb", as_version=4)
 
 
-def ran(page, mark, **names):
-    """Return what a page's one cell to change that holds a mark leaves, before it draws."""
-    sources = [cell.source for cell in read(page).cells]
-    (cell,) = [source for source in sources if "# Change this" in source and mark in source]
-    exec(cell.split("\nshown = ")[0], names)
+def ran(page, *marks, **names):
+    """Return what the cells of a page that hold these marks, one each, leave before they draw."""
+    sources = [cell.source for cell in read(page).cells if cell.cell_type == "code"]
+    found = [source for source in sources if any(mark in source for mark in marks)]
+    assert len(found) == len(marks), (marks, found)
+    for source in found:
+        exec(re.split(r"\n(?:shown = |explore\()", source)[0], names)
     return names
 
 

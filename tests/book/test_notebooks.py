@@ -11,6 +11,7 @@ from nbformat import v4
 
 from scripts import execute
 from scripts.notebooks import main, strip, write
+from tests.book.conftest import ROOT
 from workshop.running import sources
 
 # How the text form begins of what becomes a figure of the book.
@@ -30,6 +31,23 @@ def test_it_is_stripped_and_executed_in_order_without_errors(notebook):
         for output in cell.outputs:
             assert output.output_type != "error", output.evalue
             assert output.get("name") != "stderr", output.text
+
+
+def told(cell):
+    """What a cell prints, and the text of what it shows."""
+    shown = [output.data["text/plain"] for output in cell.outputs if "data" in output]
+    return "".join(output.get("text", "") for output in cell.outputs), shown
+
+
+def test_a_run_of_the_build_printed_what_is_stored(notebook):
+    """Those that have none are run by `make test`."""
+    cached = get_cache(ROOT / "_build" / ".jupyter_cache")
+    _, record = execute.last_run(cached, notebook)
+    if record is None:
+        pytest.skip("no build has run it with what is there now")
+    ran = cached.get_cache_bundle(record.pk).nb
+    for stored, cell in zip(code_cells(notebook), code_cells(ran), strict=True):
+        assert told(cell) == told(stored), cell.source
 
 
 def test_no_output_is_exempt_from_comparison(notebook):

@@ -11,6 +11,7 @@ from tests.browser.small import AT_REST, swipe
 CURVE, LINES, DRAWN = (
     f"book/learning/{name}.html" for name in ("uncertainty", "bayes-by-backprop", "deep-ensembles")
 )
+CHOOSING, COUNTED = "book/cost/choosing.html", "book/counting/fully-connected.html"
 NAME = "fig-un-exact"
 SENTENCE = re.compile(r"The noise has σ ([\d.]+); what is not known has ([\d.]+) among")
 PATHS = """(root) => [...root.querySelectorAll(".ensedu-moving path")]
@@ -75,6 +76,37 @@ def test_a_figure_follows_keys_points_links_and_its_address(page, open_page, fol
     link.click()
     assert said(figure).startswith("At x = −2.5 the line is off by")
     assert figure.locator(".ensedu-grip").count() == 0
+
+
+def test_a_limit_is_dragged_in_the_figure_as_far_as_its_slider_goes(page, folder):
+    visit(page, folder + CHOOSING)
+    figure = figure_of(page, "fig-choose-budget")
+    memory, before = figure.get_by_role("slider", name="memory"), said(figure)
+    edge = figure.locator(".ensedu-edge").first
+    edge.scroll_into_view_if_needed()
+    box = edge.bounding_box()
+    knob = box["x"] + box["width"] / 2, box["y"] + box["height"] - box["width"] / 2
+    page.mouse.move(*knob)
+    page.mouse.down()
+    page.mouse.move(knob[0] + 500, knob[1], steps=3)
+    page.mouse.up()
+    settled(page)
+    assert memory.get_attribute("aria-valuetext") == "22 ×" and said(figure) != before
+    assert page.evaluate("location.hash") == "#fig-choose-budget:memory=22&training=4&passes=4"
+    moved = edge.bounding_box()["x"]
+    memory.press("Home")
+    settled(page)
+    assert edge.bounding_box()["x"] < box["x"] < moved
+
+
+def test_who_chooses_an_answer_sees_the_right_one_and_why(page, folder):
+    visit(page, folder + COUNTED)
+    box = page.locator(".ensedu-predict")
+    answer, right = box.locator("details"), box.locator("[data-right] span")
+    mark = "(words) => getComputedStyle(words, '::before').content"
+    assert answer.get_attribute("open") is None and "✓" not in right.evaluate(mark)
+    box.get_by_role("radio").first.check(force=True)
+    assert answer.get_attribute("open") is not None and "✓" in right.evaluate(mark)
 
 
 @pytest.mark.parametrize("touch", [False, True], ids=["keys", "finger"])

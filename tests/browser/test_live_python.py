@@ -12,18 +12,14 @@ import torch
 
 from ensedu import counting
 from ensedu.methods import size_option
+from tests.browser import live_page
 from workshop.page.live import trainer_scripts, trainer_state
 
 STEPS = 60
-OTHER = {
-    "method": "mean_field", "ensemble_size": 2, "start": "different", "loss": "mixture",
-    "kl_weight": 0.1,
-}  # fmt: skip
-USUAL = {
-    "task": "regression", "data": "step", "noise": 0.3, "seed": 3, "ensemble_size": 3, "width": 7,
-    "hidden_layers": 2, "activation": "relu", "parametrization": "standard", "head": "mean",
-    "loss": "mean", "lr": 0.01, "weight_decay": 0, "kl_weight": 0.01, "prior_scale": 1,
-    "initial_std": 0.01, "p": 0.05, "other": None, "axes": None,
+OTHER = live_page.OTHER | {"kl_weight": 0.1}
+USUAL = live_page.USUAL | {
+    "task": "regression", "data": "step", "noise": 0.3, "ensemble_size": 3, "width": 7,
+    "hidden_layers": 2, "kl_weight": 0.01,
 }  # fmt: skip
 
 

@@ -205,7 +205,7 @@ TOLD = [
     ({"means": SAME[:1]}, {}, "One curve, so there is no band but that of the noise."),
     ({"means": SAME}, {"points": []}, "There is no point to learn from: add one."),
     ({"map": {"information": [0.1, 0.75, 0.5]}}, {"data": "moons", "points": [[0, 0, 1]]},
-     "The members' doubt is at most 0.75 bits in the plane."),
+     "The members' doubt is at most 0.75 nats in the plane."),
     ({"moments": {"means": [1, 1, -1, 1], "stds": [1, 1, 1, 1]}}, {},
      "25% of the means are below 0; the prior has its mean at 1."),
     ({"moments": {"means": [1, 1, 1], "stds": [0.3, 0.1, 0.2]}}, {"prior_scale": 0.5},

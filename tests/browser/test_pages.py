@@ -108,7 +108,7 @@ def test_forced_colors_follow_the_system_and_show_what_is_chosen(browser, open_p
     context = browser.new_context(color_scheme="dark", forced_colors="active")
     context.add_init_script("for (const key of ['mode', 'theme']) localStorage[key] = 'light'")
     page = context.new_page()
-    visit(page, server + "book/counting/rank-1-bnn.html")
+    visit(page, server + "book/counting/comparison.html")
     for frame in page.locator(".ensedu-frame").all():
         frame.scroll_into_view_if_needed()
         images = frame.locator("img:visible")

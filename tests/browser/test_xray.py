@@ -150,13 +150,50 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             assert slider.get_attribute("aria-valuetext") == METHODS[method].label
             total = picture.counts[method].total
             assert words(page, ".gauge strong") == f"{total:,}"
-            assert f"= {total:,} parameters" in words(page, ".sums")
+            assert words(page, ".sums strong") == f"{total:,}"
             once, each = (words(page, f".zone.{side} span") for side in ("left", "right"))
             once = int(once.replace("nothing", "0").split()[0].replace(",", ""))
             own, _, M = each.replace(",", "").partition(" × ")
             assert once + (int(own) * int(M) if M else 0) == total
         page.locator('button.bar[data-method="last_layer"]').click()
         assert words(page, ".zone.right span") == "51 × 4"
+        assert page.locator(".share.off").is_visible()  # it is at none of the stops
+        page.locator(".stop").nth(2).click()
+        page.keyboard.press("ArrowLeft")
+        page.evaluate(FRAME)
+        assert slider.get_attribute("aria-valuetext") == "BatchEnsemble"
+        assert page.locator(".share.off").count() == 0
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.hidden = nn.Embedding(11, 7), nn.Linear(7, 5)
+        self.norm, self.last = nn.LayerNorm(5), nn.Linear(5, 3)
+        self.drop = nn.Dropout()
+
+
+def test_every_kind_of_layer_is_told_as_it_is(opened):
+    picture = xray(Words())
+    assert not picture.refused
+    with opened(picture) as page:
+        for method, count in picture.counts.items():
+            page.locator(f'button.bar[data-method="{method}"]').click()
+            page.evaluate(FRAME)
+            *terms, total = page.locator(".addend small").all_inner_texts()[:-1]
+            assert int(total.replace(",", "")) == count.total
+            assert sum(int(term.replace(",", "")) for term in terms) == count.total, method
+        page.locator('button.bar[data-method="batch_ensemble"]').click()
+        saved = sum(3 * number for number in (77, 10))
+        total = picture.counts["deep_ensemble"].total - picture.counts["batch_ensemble"].total
+        assert words(page, ".drawn").startswith(f"{round(100 * saved / total)}% of what is saved")
+        for row, own in ((0, 77), (2, 10)):
+            page.locator(f'.line[data-layer="{row}"]').click()
+            assert words(page, ".sums strong") == str(own)
+            assert "r and s" not in words(page, ".sum")
+            assert words(page, ".zone.right span") == "nothing"
+            page.get_by_role("button", name="See its numbers").click()
+            page.locator(".number").first.wait_for()
 
 
 def test_near_a_stop_the_slider_is_at_it_and_between_two_no_count_is_said(opened):
@@ -170,7 +207,7 @@ def test_near_a_stop_the_slider_is_at_it_and_between_two_no_count_is_said(opened
         for at, said, key in ((0.96, "3,812", 3), (1.4, "1.41 → 1.71", 3), (1.6, "1.41 → 1.71", 4)):
             page.evaluate(drag, [slider, at])
             assert words(page, ".gauge strong") == said
-            looks = page.locator(".key [data-role]:not([data-role=computed])")
+            looks = page.locator(".key [data-role]:not([data-role=made], [data-role=lent])")
             assert sum(look.is_visible() for look in looks.all()) == key
 
 
@@ -305,6 +342,23 @@ def test_where_sharing_does_not_pay(opened):
         assert "cost more than the matrices" in words(page, ".verdict")
         page.get_by_role("link", name="Sharing pays from width").click()
         page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()  # once it rests
+        width = page.get_by_role("spinbutton", name="Width")
+        before = int(width.input_value())
+        page.locator(".map").press("ArrowRight")
+        page.evaluate(FRAME)
+        assert int(width.input_value()) == before + 1
+
+
+def test_keys_reach_each_layer_of_a_map(opened):
+    with opened(xray(Words())) as page:
+        page.locator(".map").focus()
+        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()  # once it is drawn
+        said = []
+        for _ in range(2):
+            page.keyboard.press("ArrowRight")
+            said.append(words(page, ".spot"))
+        assert [one.split(",")[0] for one in said] == ["last", "hidden"]
+        assert f"stores × {4 * (35 + 5) / (35 + 4 * (7 + 5 + 5)):.2f} as much" in said[1]
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -69,6 +69,29 @@ def test_an_area_is_a_number_of_parameters_however_it_is_folded(blank):
             assert max(w, h) <= 2 * side * 1.01
 
 
+@pytest.mark.parametrize("frame", [(1120, 52, 22, 448), (640, 52, 22, 380), (323, 30, 22, 560)])
+def test_all_members_and_all_samples_fit_at_first(frame, blank):
+    width, head, above, height = frame
+    sizes = {"width": width, "head": head, "above": above, "height": height, "words": 0.2 * width}
+    with warnings.catch_warnings(), torch.device("meta"):
+        warnings.simplefilter("ignore")
+        pictures = [xray("1-50-50-1"), xray(models.resnet50()), xray(models.lenet5())]
+    found = blank.evaluate(
+        "([code, all, frame]) => all.flatMap((data) => [1, 4, 16].flatMap((M) => new Function("
+        "'DATA', 'M', 'frame', `${code}; const content = tilesOf(GIVEN);"
+        "const unit = fitting(content, M, frame); return STOPS.map((method) => {"
+        "const { high, wide, ghosts } = roomsOf(content, method, M, unit, frame);"
+        "return [high <= frame.height, wide <= frame.width + 1, ghosts || M] })`)"
+        "(data, M, frame).map((one) => [M, ...one])))",
+        [
+            script("counts", "state", "values", "layout", "curves"),
+            [picture.data() for picture in pictures],
+            sizes,
+        ],
+    )
+    assert found == [[M, True, True, M] for _ in pictures for M in (1, 4, 16) for _ in range(4)]
+
+
 def test_the_factors_of_an_entry_are_those_of_the_layer(blank):
     """Also of groups, and of the three projections of an attention."""
     for (n, part, *kernel), groups in (((6, 5), 1), ((21, 7), 3), ((10, 3, 2, 2), 5)):

@@ -9,7 +9,8 @@ import torch
 
 import ensedu.torch as et
 from ensedu.common import layer_checks
-from ensedu.common.training import KLWeight, minibatch_kl_weights, number_of_steps
+from ensedu.common.minibatches import number_of_steps
+from ensedu.common.training import KLWeight, minibatch_kl_weights
 
 B, M = 6, 3
 

@@ -4,11 +4,13 @@ import json
 import math
 import os
 import signal
+import sys
 import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,12 +21,12 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from ensedu import command
-from ensedu.contest import compare
+from ensedu.contest import compare, plans
 from ensedu.contest.compare import fold_row
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_table import covered, rows_to_settle, verdicts
 from ensedu.contest.plans import as_task
-from ensedu.contest.rounds import run_split
+from ensedu.contest.rounds import FRESH, run_split
 from ensedu.contest.statistics import DELTA, TaskScores
 from ensedu.contest.tables import LEAST_ROWS, read_file, understand
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
@@ -113,12 +115,11 @@ def test_what_is_done_with_columns_is_said():
         nothing=None, copy=[f"$ {v:,.4f}" for v in 3 * price], far=np.r_[np.zeros(N - 1), 1e6],
         day=[f"{1 + i % 28:02}/{1 + i % 12:02}/2024" for i in range(N)],
         gaps=np.r_[np.nan, rng.standard_normal(N - 1)], rank=rng.integers(0, 9, N) ** 2,
+        pool=[None, *["yes"] * 3, *[None] * (N - 4)],
     )  # fmt: skip
     twice = pd.concat([own, own.iloc[:5], own.iloc[5:8].assign(y=np.nan)])
     found = understand(twice, "y")
-    done = {
-        one["name"]: (one["kind"], one["treatment"], one["note"]) for one in found.about["columns"]
-    }
+    done = {one.name: (one.kind, one.treatment, one.note) for one in found.about.columns}
     left = {name: note for name, (_, how, note) in done.items() if how == "left out"}
     assert left == {
         "number": "names each row", "code": "names each row", "one": "is constant",
@@ -128,14 +129,17 @@ def test_what_is_done_with_columns_is_said():
     assert done["far"][1] == "log(1 + value), standardized" and found.x["far"].max() == np.log1p(
         1e6
     )
+    gaps = f"gaps: {N - 3}, as a word of their own"
+    assert done["pool"] == ("names", "1 words, one-hot", gaps)
+    assert found.x["pool"].value_counts().to_dict() == {"(gap)": N - 3, "yes": 3}
     assert done["gaps"][2] == "gaps: 1, as the median" and done["word"][1] == "2 words, one-hot"
-    assert "Rows without y are left out: 3." in found.about["notes"]
-    assert "Copies of another row are left out: 5." in found.about["notes"]
-    assert "Dates are read with the day first." in found.about["notes"]
+    assert "Rows without y are left out: 3." in found.about.notes
+    assert "Copies of another row are left out: 5." in found.about.notes
+    assert "Dates are read with the day first." in found.about.notes
     assert found.reader.log and np.allclose(found.y[:, 0], np.log(price))
-    copies = [words for words in found.about["warnings"] if "all but says" in words]
+    copies = [words for words in found.about.warnings if "all but says" in words]
     assert [words.split()[0] for words in copies] == ["copy"]
-    assert any(words.startswith("day is a date") for words in found.about["warnings"])
+    assert any(words.startswith("day is a date") for words in found.about.warnings)
     pd.testing.assert_frame_equal(found.reader.inputs(own.iloc[:7]), found.x.iloc[:7])
     written = found.reader.as_written(found.x)
     assert written["far"].max() == pytest.approx(1e6) and written["word"].equals(found.x["word"])
@@ -168,14 +172,14 @@ def test_groups_order_and_copies_of_classes_are_warned_of():
     rng = np.random.default_rng(3)
     patient = np.repeat(rng.permutation(40), 5)
     y = 9 * rng.standard_normal(40)[patient] + rng.standard_normal(200)
-    found = understand(frame(200, y=y, patient=patient), "y").about["warnings"]
+    found = understand(frame(200, y=y, patient=patient), "y").about.warnings
     assert any("grouped by patient" in words for words in found)
     walk = frame(200, y=np.cumsum(rng.standard_normal(200)))
-    assert any("Neighboring" in words for words in understand(walk, "y").about["warnings"])
-    assert not understand(frame(200), "y").about["warnings"]
+    assert any("Neighboring" in words for words in understand(walk, "y").about.warnings)
+    assert not understand(frame(200), "y").about.warnings
     kind = rng.integers(0, 2, 200)
     told = frame(200, y=np.array(["no", "yes"])[kind], told=np.array(["n", "y"])[kind])
-    assert [w.split()[0] for w in understand(told, "y").about["warnings"]] == ["told"]
+    assert [w.split()[0] for w in understand(told, "y").about.warnings] == ["told"]
 
 
 WORDS = st.sampled_from(["oak", "$3", "2024-01-02", "7%", ""])
@@ -293,7 +297,7 @@ def test_until_it_is_done_it_says_so(run, tmp_path, monkeypatch):
 
 def test_words_and_coverage_follow_from_the_rows(run):
     _, _, found = run
-    data, task = found.data, found.task
+    data, task = found.data, as_task(understand(frame(), "y", name="small"), 0, N)[0]
     tested = [rows_of_split(task, fold)["test"] for fold in range(SPLITS)]
     assert sorted(data["held_out"]["row"]) == [*range(N)]
     fit, test = len(rows_of_split(task, 0)["fit"]), len(tested[0])
@@ -309,12 +313,26 @@ def test_words_and_coverage_follow_from_the_rows(run):
         interval = resampled(difference, train=fit, test=test)
         assert one["difference"] == pytest.approx(interval.mean)
         assert interval.p <= one["p"] <= 2 * interval.p  # of two contestants
-    low, high = found.best.predict_interval(found.part("test"), 0.8)
-    y = found.part("test")["y"].to_numpy()
+    low, high = found.best.predict_interval(found.tested, 0.8)
+    y = found.tested["y"].to_numpy()
     fold = np.array(data["held_out"]["fold"]) == SPLITS - 1
     below = np.array(data["held_out"]["below"])[fold]
     inside = below < math.ceil(0.8 * (data["held_out"]["calibrated"][-1] + 1))
     np.testing.assert_array_equal(inside, (low <= y) & (y <= high))
+
+
+def test_it_shows_itself_and_writes_its_report(run, tmp_path):
+    _, options, found = run
+    table = found.table.set_index(["contestant", "temperature"])
+    rows = [row for row in found.findings.rows if row.contestant == "linear" and row.temperature]
+    (said,) = (one for one in found.findings.said() if one.contestant == "linear")
+    one = table.loc["linear", True]
+    assert one["nll"] == pytest.approx(np.mean([row.nll for row in rows]))
+    assert (one["difference"], one["word"]) == (said.difference, said.word)
+    assert table["word"].isna().sum() == 2  # of one network itself
+    path = found.report(tmp_path / "report.html")
+    assert path.read_text() == (options["output"] / "report.html").read_text()
+    assert found.data["answer"] in repr(found) and "<table" in found._repr_html_()
 
 
 def scores(*rivals):
@@ -329,7 +347,7 @@ def scores(*rivals):
 @pytest.mark.parametrize("rivals", [(0.0,), (1.0, 0.0, 0.5), (0.3, 0.2, -0.4, 0.0), (2, 2, 2)])
 def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     own = scores(*rivals)
-    found = verdicts(own, reference="single", rows=100)
+    found = {one.contestant: one for one in verdicts(own, reference="single", rows=100)}
     p = {
         k: resampled((v - own.values["single"]).mean(axis=1), train=55, test=20).p
         for k, v in own.values.items() if k != "single"
@@ -337,11 +355,11 @@ def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     for (name, one), adjusted in zip(
         sorted(found.items()), holm([p[k] for k in sorted(p)]), strict=True
     ):
-        assert one["p"] == pytest.approx(adjusted), name
-        assert (one["low"] > 0 or one["high"] < 0) == (adjusted <= 0.05)
-        assert one["word"].startswith(("better", "worse")) == (adjusted <= 0.05)
-        assert one["margin"] == DELTA * own.unit
-        assert (one["rows_to_settle"] is None) == (one["word"] != "unclear")
+        assert one.p == pytest.approx(adjusted), name
+        assert (one.low > 0 or one.high < 0) == (adjusted <= 0.05)
+        assert one.word.startswith(("better", "worse")) == (adjusted <= 0.05)
+        assert one.margin == DELTA * own.unit
+        assert (one.rows_to_settle is None) == (one.word != "unclear")
 
 
 @pytest.mark.parametrize(("mean", "half", "margin"), [(0.3, 0.5, 0.1), (0.02, 0.5, 0.1), (0, 3, 1)])
@@ -378,21 +396,21 @@ def test_the_worst_group_is_the_least_likely():
     inside[150:170] = False
 
     def worst(x):
-        return covered(x, inside, 0.9, [10**5])["worst"]
+        return covered(x, inside, 0.9, [10**5]).worst
 
     found = worst(x)
-    assert (found["column"], found["rows"], found["inside"]) == ("n", 50, 30)
-    assert found["value"] == "150 to 199" and found["p"] < 1e-6
-    assert found["p"] == worst(x[["n"]])["p"] * 7 / 4  # groups
+    assert (found.column, found.rows, found.inside) == ("n", 50, 30)
+    assert found.value == "150 to 199" and found.p < 1e-6
+    assert found.p == worst(x[["n"]]).p * 7 / 4  # groups
     dates = x.assign(n=pd.to_datetime("2024-01-01") + pd.to_timedelta(x["n"], "D"))
-    assert worst(dates)["value"] == "2024-05-30 to 2024-07-18"
+    assert worst(dates).value == "2024-05-30 to 2024-07-18"
     wide = worst(x[["n"]] * 987.654)
-    assert wide["value"] == "148,100 to 196,500" and wide["rows"] == 50
+    assert wide.value == "148,100 to 196,500" and wide.rows == 50
     few = x[["n"]].assign(n=np.where(inside, 0.0, 1.0) + 0.0)
     few.loc[140:, "n"] = 1.0
-    assert worst(few)["value"] == "1"  # two numbers are two groups
+    assert worst(few).value == "1"  # two numbers are two groups
     inside[:20] = False  # too few to be a group
-    assert worst(x[["rare"]])["value"] == "b"
+    assert worst(x[["rare"]]).value == "b"
 
 
 def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck():
@@ -401,8 +419,8 @@ def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck()
     for _ in range(tables):  # the 18th of 19 scores
         inside = rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
         found = covered(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
-        within += found["luck"][0] <= found["inside"] <= found["luck"][1]
-        bad += found["worst"]["p"] < 0.05
+        within += found.luck[0] <= found.inside <= found.luck[1]
+        bad += found.worst.p < 0.05
     assert binom.ppf(1e-3, tables, 0.95) <= within <= binom.ppf(1 - 1e-3, tables, 0.97)
     assert bad <= binom.ppf(0.97, tables, 0.05)
 
@@ -422,6 +440,30 @@ def test_folds_follow_in_time_or_keep_groups():
     task = Task(name="t", label="t", x=by_group.x, y=by_group.y, groups=by_group.groups)
     parts = [{*(when % 17)[rows]} for rows in rows_of_split(task, 1).values()]
     assert sum(map(len, parts)) == 17
+
+
+@pytest.mark.parametrize("tabm", [None, "there"])
+def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(tabm, monkeypatch):
+    """By trainings that take as long as a table has rows, and as its epochs are."""
+
+    def told(pilot, cases, workers):
+        return [(k, one.parts[-1] * len(task.y), 0.01) for task, k, one in cases]
+
+    monkeypatch.setattr(plans, "in_processes", told)
+    monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
+    small, large = (understand(frame(rows), "y") for rows in (N, 4 * plans.USUAL_ROWS))
+    first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
+
+    def planned(table, minutes, **given):
+        found = plans.plan_of(table, minutes=minutes, seed=0, workers=1, **given)
+        rows = (found["subsample"] or {"rows": len(table.y)})["rows"]
+        return [*found["labels"]], found["search"]["starts"], found["search"]["part"], rows
+
+    assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], FRESH, 1.0, N)
+    assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
+    assert planned(small, 0.01) == (first, 1, plans.SHORTER[-1], N)
+    who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
+    assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 
 
 def dies(job):
@@ -477,3 +519,18 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
             command.main(["compare", *arguments])
         assert stopped.value.code == 2 and words in capsys.readouterr().err
     assert not [*Path(tmp_path).glob("*/rows.jsonl")]
+
+
+def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypatch):
+    table, _, found = run
+    path = tmp_path / "t.csv"
+    table.to_csv(path, index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys.modules["ensedu.contest.compare"], "compare", lambda *_, **__: found)
+    command.main(["compare", str(path), "--target", "y", "--save", "kept"])
+    said = capsys.readouterr().out
+    answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
+    assert found.data["answer"].startswith(answer) and report in said
+    assert "kept/estimator.joblib').predict_interval(new_rows)" in said
+    kept = joblib.load("kept/estimator.joblib")
+    np.testing.assert_array_equal(kept.predict(found.tested), found.best.predict(found.tested))

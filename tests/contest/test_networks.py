@@ -16,7 +16,7 @@ from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
 from ensedu.contest import networks, swag
-from ensedu.contest.contestants import CONTESTANTS, HALVES, LONGER
+from ensedu.contest.contestants import CONTESTANTS, LONGER
 from ensedu.contest.jobs import LENGTHS
 from ensedu.torch import predict
 from ensedu.torch.models import lenet5
@@ -37,7 +37,8 @@ def test_one_larger_network_has_as_many_parameters_as_the_ensemble(make):
 
 
 def test_half_the_width_is_half_of_each_hidden_layer():
-    net = networks.network(small.job(small.task(hidden=(14, 22)), HALVES["deep_ensemble_half"]))
+    half = replace(CONTESTANTS["deep_ensemble"], scale=0.5)
+    net = networks.network(small.job(small.task(hidden=(14, 22)), half))
     assert [part.out_features for part in net if hasattr(part, "out_features")] == [7, 11, 2]
 
 

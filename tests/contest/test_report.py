@@ -1,14 +1,17 @@
 """The report of a comparison: what it says, shows and draws, and that it needs nothing else."""
 
 import copy
+import json
 import re
 
 import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
+from ensedu.contest.findings import Findings
+from ensedu.contest.ledger import typed
 from ensedu.contest.report import page
-from ensedu.contest.words import sentences
+from ensedu.contest.words import sentences, written
 
 LABELS = {
     "linear": "linear model", "boosting": "gradient boosting", "single": "one network",
@@ -20,7 +23,7 @@ ODD = '<img src="https://a.b/c.png">&"\''
 
 def verdict(name, word, difference=0.0, half=0.05, temperature=True, rows=None):
     return {
-        "contestant": name, "temperature": temperature, "against": "single", "word": word,
+        "contestant": name, "temperature": temperature, "word": word,
         "difference": difference, "low": difference - half, "high": difference + half, "p": 0.013,
         "margin": 0.02, "rows_to_settle": rows,
     }  # fmt: skip
@@ -39,21 +42,22 @@ def data(*verdicts, finished=True, **table):
     ]  # fmt: skip
     about = {
         "name": "homes.csv", "target": "price", "task": "regression", "classes": [],
-        "unit_note": "nats an example, of the density of price", "rows": 530, "rows_used": 523,
+        "rows": 530, "rows_used": 523,
         "splits": "random", "by": None,
         "columns": [{"name": ODD, "kind": "names", "treatment": "a column a word", "note": ""}],
-        "notes": [], "warnings": [f"{ODD} all but says the target."],
+        "notes": [ODD], "warnings": [f"{ODD} all but says the target."],
     }  # fmt: skip
     plan = {
         "folds": 5, "minutes": 10, "workers": 2, "labels": LABELS, "methods": METHODS,
-        "search": {"starts": 4, "part": 1.0, "batch_size": 32}, "subsample": None, "seconds": {},
+        "search": {"settings": 6, "lengths": 3, "starts": 4, "part": 1.0, "batch_size": 32},
+        "subsample": None, "seconds": {},
     }  # fmt: skip
     worst = {"column": ODD, "value": "oak", "rows": 40, "inside": 30, "p": 0.02}
     return {
         "versions": {"ensedu": "1.0.0"}, "seed": 0, "finished": finished, "best": "single",
         "progress": {"done": 25 if finished else 7, "of": 25},
         "table": about | table, "plan": plan, "verdicts": [*verdicts],
-        "rows": rows if finished else rows[:14], "learning": [], "decisions": [ODD],
+        "rows": rows if finished else rows[:14], "learning": [], "failed": {},
         "coverage": [
             {"level": 0.9, "rows": 523, "inside": 470, "worst": worst, "luck": [450, 490]}
         ],
@@ -62,11 +66,19 @@ def data(*verdicts, finished=True, **table):
 
 
 def answer(found):
-    return " ".join(sentences(found))
+    return " ".join(sentences(typed(Findings, found)))
 
 
 def soup(found):
-    return BeautifulSoup(page(found), "html.parser")
+    return BeautifulSoup(page(typed(Findings, found)), "html.parser")
+
+
+def test_a_file_holds_what_was_found_and_what_is_said_of_it():
+    found = typed(Findings, WHOLE | {"failed": {"linear": ODD}})
+    data = json.loads(written(found))
+    assert typed(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
+    assert data["answer"] == answer(WHOLE)
+    assert data["decisions"][-1] == f"linear model is left out: {ODD}"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +94,7 @@ def soup(found):
             ["a deep ensemble predicts “price” better than one network", "by 0.10 nats",
              "interval 0.050 to 0.15; p = 0.01, which allows for all 4 comparisons",
              "Better, too: a BatchEnsemble.", "Unclear: gradient boosting.",
-             "Worse: a linear model.", "gradient boosting with 5,000 more."],
+             "Worse: a linear model.", "5,000 for gradient boosting."],
             ["Practically", "nothing is shown"],
         ),
         (
@@ -94,14 +106,15 @@ def soup(found):
         (
             [verdict("linear", "worse", 0.2), verdict("boosting", "worse by little", 0.1)],
             ["every other method predicts “price” worse than one network",
-             "Worse: gradient boosting and a linear model.", "Stay with one network."],
+             "Worse: gradient boosting and a linear model.", "Stay with one network.",
+             "see the RMSE below"],
             ["Unclear", "nothing is shown"],
         ),
         (
             [verdict("linear", "practically equal"), verdict("boosting", "practically equal")],
             ["every method predicts “price” practically as well as one network",
              "Practically equal: a linear model and gradient boosting.", "Stay with one network."],
-            ["Unclear", "more rows"],
+            ["Unclear", "more rows", "RMSE"],
         ),
         (
             [verdict("deep_ensemble", "better by little", -0.01, 0.005)],
@@ -118,11 +131,14 @@ def test_the_answer_says_who_how_sure_and_what_would_settle_it(verdicts, said, n
     for one in not_said:
         assert one not in words
     found["plan"] |= {"subsample": {"rows": 523, "of": 99991}}
-    found["plan"]["search"] |= {"starts": 2}
+    found["plan"]["search"] |= {"starts": 2, "part": 0.25}
     found["table"]["splits"] = "time"
     more = answer(found).removeprefix(words)
-    assert all(one in more for one in ("from 99,991", "minutes were few", "supposes random ones"))
-    assert not any(one in words for one in ("99,991", "minutes were few", "random"))
+    assert all(
+        one in more
+        for one in ("of 99,991 rows", "a quarter as long", "by 2 a fold", "supposes random ones")
+    )
+    assert not any(one in words for one in ("99,991", "minutes are few", "random"))
     heading = soup(found).h1.text
     assert words.startswith(heading) and heading.count(".") == 1
 
@@ -165,6 +181,15 @@ def test_a_page_needs_no_other_file_and_shows_the_readers_words_as_words():
     assert html.find("meta", attrs={"name": "viewport"}) and html.html["lang"] == "en"
 
 
+def test_only_who_is_compared_is_explained():
+    found = copy.deepcopy(WHOLE)
+    assert all(one in soup(found).text for one in ("averages 4 of them", "scikit-learn's Ridge"))
+    del found["plan"]["labels"]["linear"]
+    found["rows"] = [row for row in found["rows"] if row["contestant"] != "linear"]
+    found["verdicts"] = [one for one in found["verdicts"] if one["contestant"] != "linear"]
+    assert "averages 4 of them" in soup(found).text and "Ridge" not in soup(found).text
+
+
 def place(mark):
     """Return where a mark begins and ends, in percent of the picture's width."""
     left, width = (re.search(f"{name}:([-.0-9]+)%", mark["style"]) for name in ("left", "width"))
@@ -189,6 +214,18 @@ def test_each_dot_stands_where_the_axis_says():
         if one["word"] == "worse":  # too far away to be drawn to scale
             assert not row.select(".dot") and row.select_one(".whisker").text == "▸"
             continue
+        rows_of = {
+            k: [
+                r["nll"] for r in WHOLE["rows"]
+                if (r["contestant"], r["temperature"]) == (k, one["temperature"])
+            ]
+            for k in (one["contestant"], "single")
+        }  # fmt: skip
+        folds = np.subtract(*rows_of.values())
+        ticks = [axis(place(mark)[0]) for mark in row.select(".fold")]
+        low, high = axis(0), axis(100)
+        wanted = [each for each in folds if low < each < high]
+        assert ticks == pytest.approx(wanted, abs=2e-3)
         ends = {"dot": [one["difference"]] * 2, "whisker": [one["low"], one["high"]]}
         for kind, wanted in (ends | {"band": [-0.02, 0.02], "zero": [0, 0]}).items():
             found = axis(np.array(place(row.select_one(f".{kind}"))))

@@ -7,11 +7,12 @@ import pytest
 
 from ensedu import uncertainty
 from ensedu.contest import rounds
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, FURTHER, HALVES, TABULAR
+from ensedu.contest.contestants import CONTESTANTS, FURTHER
 from ensedu.contest.forecasts import Numbers, conformal
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import given
 from tests.contest import small
+from workshop.experiments.contest import ENTRANTS
 
 NAMES = ("single", "rank1", "swag", "boosting", "linear")
 
@@ -125,7 +126,7 @@ def test_what_draws_nothing_is_scored_once():
 
 
 def test_no_two_trainings_have_one_seed():
-    names = [*CONTESTANTS, *HALVES, *TABULAR, *FURTHER, *AGAIN]
+    names = [*ENTRANTS, *FURTHER]
     own = [
         rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)
     ]
@@ -138,7 +139,7 @@ def test_no_two_trainings_have_one_seed():
 
 
 def test_all_have_six_settings_of_two_things():
-    for name, row in (CONTESTANTS | HALVES | TABULAR | FURTHER).items():
+    for name, row in (ENTRANTS | FURTHER).items():
         assert len({tuple(each.items()) for each in row.tries}) == 6, name
         assert len({tuple(each) for each in row.tries}) == 1
         if name != "linear":

@@ -50,18 +50,3 @@ def test_a_step_empties_the_gradients():
     assert layer.grads == {}
     with pytest.raises(ValueError, match="no gradient for weight, bias"):
         optimizer.step()
-
-
-def test_an_optimizer_refuses_one_array_under_two_names():
-    rng = np.random.default_rng(0)
-    one, other = en.Linear(m, m, rng=rng), en.Linear(m, m, rng=rng)
-    other.params["weight"] = one.params["weight"]
-    with pytest.raises(ValueError, match=r"network has one array as 0\.weight and 2\.weight"):
-        en.SGD(en.Sequential(one, en.ReLU(), other), 0.1)
-
-
-def test_a_layer_cannot_be_used_twice():
-    layer, act = en.Linear(m, m, rng=np.random.default_rng(0)), en.Tanh()
-    for layers in ((layer, en.Tanh(), layer), (layer, en.Sequential(act), act)):
-        with pytest.raises(ValueError, match="layers must be different objects, got one"):
-            en.Sequential(*layers)

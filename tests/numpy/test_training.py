@@ -71,12 +71,13 @@ def test_it_is_the_loop_written_out(method, split):
     assert not net.grads
 
 
-def test_targets_without_an_axis_are_split_too():
+@pytest.mark.parametrize("split", [False, True])
+def test_targets_without_an_axis_are_those_with_one(split):
     x, y = data()[0], rng(1).standard_normal(N)
     nets = [en.mlp([m, n, 1], "batch_ensemble", M, rng=rng()) for _ in range(2)]
     for net, targets in zip(nets, (y, y[:, None]), strict=True):
         en.fit(
-            net, x, targets, en.half_squared_error, rng=rng(), epochs=2, batch_size=B, split=True
+            net, x, targets, en.half_squared_error, rng=rng(), epochs=2, batch_size=B, split=split
         )
     assert same_parameters(*nets)
 

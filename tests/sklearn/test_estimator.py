@@ -1,7 +1,6 @@
 """What both estimators promise: rows that calibrate, coverage, the same bits, pipelines."""
 
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -9,9 +8,6 @@ import pytest
 import torch
 from hypothesis import settings
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler
 
 from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
 from ensedu.sklearn.estimator import unseen_groups
@@ -94,28 +90,6 @@ def test_the_same_random_state_gives_the_same_bits(kind):
     other = clone(net).set_params(random_state=1).fit(X, y)
     assert bits(other.networks_[0]) != bits(net.networks_[0])
     assert not np.array_equal(other.unseen_[0], net.unseen_[0])
-
-
-@BOTH
-def test_a_pickle_predicts_the_same(kind):
-    X, y = rows(kind)
-    net = kind(**FAST).fit(X, y)
-    again = pickle.loads(pickle.dumps(net))
-    assert np.array_equal(again.predict(X), net.predict(X))
-    assert again.guarantee(0.7) == 0.7
-
-
-@BOTH
-def test_pipelines_searches_and_cross_validation(kind):
-    X, y = rows(kind)
-    pipe = make_pipeline(MinMaxScaler(), kind(**FAST))
-    name = kind.__name__.lower()
-    grid = {f"{name}__method": ["single", "batch_ensemble"], f"{name}__hidden": [(3,), (3, 2)]}
-    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, y)
-    assert search.best_params_.keys() == grid.keys()
-    assert search.predict(X).shape == (n,)
-    scores = cross_val_score(kind(**FAST), X, y, cv=3, error_score="raise")
-    assert scores.shape == (3,) and np.isfinite(scores).all()
 
 
 @BOTH

@@ -37,36 +37,21 @@ def test_mean_and_std_are_those_of_the_mixture_of_all_members(calibration):
     np.testing.assert_allclose(net.predict_std(X), np.sqrt(expected), rtol=1e-9)
 
 
-def test_intervals_are_the_mean_and_so_many_std():
+@pytest.mark.parametrize("calibration", [0.2, 3])
+def test_intervals_are_conformal(calibration):
     X, y = rows()
-    net, (new, _) = EnsembleRegressor(**FAST).fit(X, y), rows(B, 1)
-    (unseen,), (network,) = net.unseen_, net.networks_
-    assert len(unseen) == 13
-    _, _, mean, variance = of_members(network, X[unseen])
-    each = np.sort(np.abs(y[unseen] - mean) / np.sqrt(variance))
-    q = each[int(np.ceil(14 * 0.8)) - 1]
-    low, high = net.predict_interval(new, level=0.8)
-    np.testing.assert_allclose(low, net.predict(new) - q * net.predict_std(new), rtol=1e-9)
-    np.testing.assert_allclose(high, net.predict(new) + q * net.predict_std(new), rtol=1e-9)
-    low, high = net.predict_interval(new)
-    q = each[int(np.ceil(14 * 0.9)) - 1]  # by default
-    np.testing.assert_allclose(high - low, 2 * q * net.predict_std(new), rtol=1e-9)
-
-
-def test_intervals_of_folds_are_cv_plus():
-    X, y = rows()
-    net, (new, _) = EnsembleRegressor(**FAST, calibration=3).fit(X, y), rows(B, 1)
-    below, above = [], []
-    for unseen, network in zip(net.unseen_, net.networks_, strict=True):
-        _, _, mean, variance = of_members(network, X[unseen])
-        _, _, center, wide = of_members(network, new)
-        for residual in np.abs(y[unseen] - mean) / np.sqrt(variance):
-            below.append(center - residual * np.sqrt(wide))
-            above.append(center + residual * np.sqrt(wide))
-    low, high = net.predict_interval(new, level=0.8)
-    first, last = int(np.floor(68 * 0.2)), int(np.ceil(68 * 0.8))
-    np.testing.assert_allclose(low, np.sort(below, axis=0)[first - 1], rtol=1e-9)
-    np.testing.assert_allclose(high, np.sort(above, axis=0)[last - 1], rtol=1e-9)
+    net, (new, _) = EnsembleRegressor(**FAST, calibration=calibration).fit(X, y), rows(B, 1)
+    pairs = list(zip(net.networks_, net.unseen_, strict=True))
+    mean, variance = np.hstack([of_members(one, X[unseen])[2:] for one, unseen in pairs])[..., None]
+    folds = np.repeat(range(len(pairs)), list(map(len, net.unseen_)))
+    known, std = y[np.concatenate(net.unseen_)][:, None], np.sqrt(variance)
+    fitted = un.ConformalIntervals.fit(mean, known, std, folds if calibration == 3 else None)
+    each = np.array([of_members(one, new)[2:] for one in net.networks_])[..., None]
+    mean, variance = each.swapaxes(0, 1) if calibration == 3 else each[0]
+    for level, asked in ((0.8, {"level": 0.8}), (0.9, {})):
+        ends = fitted.interval(mean, np.sqrt(variance), level=level)
+        found = net.predict_interval(new, **asked)
+        np.testing.assert_allclose(found, [end[:, 0] for end in ends], rtol=1e-9)
 
 
 def test_without_calibration_intervals_are_the_mixtures_own():
@@ -75,15 +60,6 @@ def test_without_calibration_intervals_are_the_mixtures_own():
     found = net.predict_interval(new, level=0.8)
     expected = un.interval(mean, variance, 0.8)
     np.testing.assert_allclose(found, [end[:, 0] for end in expected], rtol=1e-9)
-
-
-def test_ten_rows_have_infinite_intervals():
-    net, (new, _) = EnsembleRegressor(**FAST).fit(*rows(10)), rows(B, 1)
-    with pytest.warns(UserWarning, match="level 0.9 needs at least 9 calibration rows, got 2"):
-        low, high = net.predict_interval(new, level=0.9)
-    assert (low == -np.inf).all() and (high == np.inf).all() and low.shape == (B,)
-    low, high = net.predict_interval(new, level=0.6)
-    assert np.isfinite(high - low).all()
 
 
 def test_equal_targets_are_predicted():

@@ -89,15 +89,3 @@ def test_each_method_predicts_the_same_each_time(method, monkeypatch):
     np.testing.assert_allclose(found.outputs(x), outputs, atol=1e-12)
     if row.stochastic:  # and no two samples are the same
         assert len({one.tobytes() for one in outputs}) == len(outputs)
-
-
-def test_the_seed_decides_and_torchs_own_generator_does_not():
-    x, _, labels = rows()
-    torch.manual_seed(0)
-    before = torch.get_rng_state()
-    first = of_labels(x, labels, method="rank1")
-    first.outputs(x)
-    assert torch.equal(torch.get_rng_state(), before)
-    torch.manual_seed(1)
-    assert same(of_labels(x, labels, method="rank1"), first)
-    assert not same(of_labels(x, labels, method="rank1", seed=12), first)

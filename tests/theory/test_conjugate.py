@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import scipy.stats
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu.numpy import variational
-from ensedu.priors import Cauchy, Normal
+from ensedu.priors import Normal
 from ensedu.theory import conjugate
 from tests.errors import check_error
 
@@ -136,26 +135,14 @@ def energy(mean=None, rho=None, features=FEATURES, targets=TARGETS, noise_std=NO
 
 
 BAD = [
-    (lambda: fitted(features=[[1.0]]), TypeError, ["features", "NumPy", "list"]),
-    (lambda: fitted(features=torch.ones(3, 2)), TypeError, ["features", ".numpy()"]),
-    (lambda: fitted(features=np.ones((N, m), int)), TypeError, ["features", "int64"]),
-    (lambda: fitted(targets=np.ones(N)), ValueError, ["targets", "(17,)", "(17, n)"]),
-    (lambda: fitted(np.ones((0, m)), np.ones((0, n))), ValueError, ["features", "(0, 5)"]),
-    (lambda: fitted(targets=np.ones((N + 1, n))), ValueError, ["targets", "(18, 3)", "(17, 5)"]),
     (lambda: fitted(targets=np.full((N, n), np.nan)), ValueError, ["targets", "nan"]),
-    (lambda: fitted(noise_std=0.0), ValueError, ["noise_std", "above 0", "0.0"]),
-    (lambda: fitted(noise_std="0.1"), TypeError, ["noise_std", "'0.1'"]),
     (lambda: fitted(noise_std=1e-200), ValueError, ["noise_std", "1e-200"]),
     (lambda: fitted(prior=1.0), TypeError, ["prior", "Normal", "1.0"]),
-    (lambda: fitted(prior=Cauchy()), TypeError, ["prior", "Normal", "Cauchy"]),
     (lambda: fitted(np.ones((N, m)), prior=Normal(0, 1e150)), ValueError, ["prior", "1e+150"]),
     (lambda: fitted().predict(np.ones((7, m + 1))), ValueError, ["features", "(7, 6)", "(B, 5)"]),
-    (lambda: energy(mean=np.zeros(m)), ValueError, ["mean", "(5,)", "(5, 3)"]),
     (lambda: energy(rho=np.full((m, n), np.inf)), ValueError, ["rho", "inf"]),
     (lambda: energy(noise_std=1e-200), ValueError, ["noise_std", "1e-200"]),
-    (lambda: energy(noise_std=-1.0), ValueError, ["noise_std", "-1.0"]),
     (lambda: energy(prior=Normal(0.0, 1e-200)), ValueError, ["scale=1e-200"]),
-    (lambda: energy(prior=None), TypeError, ["prior", "None"]),
 ]
 
 

@@ -94,6 +94,7 @@ def test_forward_and_gradients_equal_loop_over_members(method, geometry, broadca
     inputs = [x, *layer.parameters()]
     y, expected = layer(x, **noise), loop(layer, x, **noise)
     torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
+    assert layer.output_size(H, W) == y.shape[-2:]
     weight = torch.randn_like(y)
     ours = torch.autograd.grad((y * weight).sum(), inputs)
     theirs = torch.autograd.grad((expected * weight).sum(), inputs)
@@ -144,7 +145,9 @@ def test_any_geometry_equals_loop(data):
     layer = make(data.draw(st.sampled_from(METHODS)), c_in, c_out, kernel, **geometry)
     x = images(M, B, c_in=c_in)
     noise = draw(layer, x)
-    torch.testing.assert_close(layer(x, **noise), loop(layer, x, **noise), rtol=0, atol=1e-12)
+    y = layer(x, **noise)
+    torch.testing.assert_close(y, loop(layer, x, **noise), rtol=0, atol=1e-12)
+    assert layer.output_size(H, W) == y.shape[-2:]
 
 
 def test_rank1_per_example_equals_loop_over_examples():
@@ -232,19 +235,3 @@ def test_convolutions_fold_where_pixels_outnumber_weights():
     assert not layer.folds((1, 5, 7, 7))
     assert layer.folds((1, 5, 8, 8))
     assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).folds((9, 4, 9, 9))
-
-
-@given(
-    size=st.tuples(st.integers(5, 12), st.integers(5, 12)),
-    kernel=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-    padding=st.one_of(st.tuples(st.integers(0, 2), st.integers(0, 2)), st.just("valid")),
-    dilation=st.tuples(st.integers(1, 2), st.integers(1, 2)),
-)
-def test_output_size_is_that_of_torch(size, kernel, stride, padding, dilation):
-    geometry = {"stride": stride, "padding": padding, "dilation": dilation}
-    layer = et.MeanFieldConv2d(1, 1, kernel, **geometry)
-    expected = nn.Conv2d(1, 1, kernel, **geometry)(torch.zeros(1, 1, *size)).shape[2:]
-    assert layer.output_size(*size) == tuple(expected)
-    same = et.MeanFieldConv2d(1, 1, kernel, padding="same", dilation=dilation)
-    assert same.output_size(*size) == size

@@ -105,16 +105,6 @@ def test_gradients_vary_less_over_large_batches():
         assert scatter[estimator, 32] < 0.6 * scatter["weights", 32]
 
 
-def test_estimators_make_examples_uncorrelated():
-    torch.manual_seed(7)
-    x = torch.ones(5000, 2, m)  # two equal examples
-    for estimator, correlation in (("weights", 1.0), ("local", 0.0), ("flipout", 0.0)):
-        layer = et.MeanFieldLinear(m, 1, posterior_std=0.3, estimator=estimator)
-        with torch.no_grad():
-            y = layer(x)[..., 0]
-        assert abs(torch.corrcoef(y.T)[0, 1].item() - correlation) < 0.08
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_local_reparameterization_of_no_input_has_finite_gradients(bias):
     layer = et.MeanFieldLinear(m, n, bias=bias, estimator="local")
@@ -137,15 +127,7 @@ def test_kl_is_never_negative():
             assert (variational.normal_kl(torch.zeros_like(rhos), rhos, prior) >= 0).all()
 
 
-@pytest.mark.parametrize("rho", [15.0, 19.0, 20.5, 25.0, 30.0])
-def test_softplus_keeps_what_stands_behind_rho(rho):
-    # log(1 + exp(ρ)) = ρ + log(1 + exp(-ρ)): above 20 the second term is 2e-9, 6e5 ulp of 20.
-    value = float(variational.softplus(torch.tensor([rho], dtype=torch.float64))[0])
-    assert value - rho == pytest.approx(np.log1p(np.exp(-rho)), abs=8e-15)
-    assert value > rho
-
-
-@pytest.mark.parametrize("rho", [-700.0, -30.0, 0.0, 3.0, 20.5, 23.0, 31.0, 39.0, 41.0, 700.0])
+@pytest.mark.parametrize("rho", [-700.0, -30.0, 0.0, 3.0, 15.0, 20.5, 31.0, 39.0, 41.0, 700.0])
 def test_softplus_is_exact_wherever_float64_can_tell(rho):
     exact = math.log1p(math.exp(rho)) if rho < 0 else rho + math.log1p(math.exp(-rho))
     tensor = torch.tensor(rho, dtype=torch.float64)

@@ -133,29 +133,3 @@ def test_a_tiled_batch_may_be_changed_in_place(members):
         expected = layers[0](before.clamp(min=0).expand(samples, *members, B, m))
         torch.testing.assert_close(y, expected)
         assert y.shape == (samples, *members, B, n)
-
-
-@pytest.mark.bad_input
-@pytest.mark.parametrize(
-    ("noise", "error", "words"),
-    [
-        ([], TypeError, "noise must be a dict of arrays, as net.noise() returns it, got list"),
-        ({"1.r": torch.zeros(M, m)}, ValueError, "noise has the key '1.r', accepted are those of"),
-        ({"0.r": torch.zeros(M, m)}, ValueError, "noise must be a dict with keys ['r', 's']"),
-        (
-            {"0.r": torch.zeros(M, n), "0.s": torch.zeros(M, n)},
-            ValueError,
-            "noise['r'] has shape (3, 11), accepted is (3, 5)",
-        ),
-        (
-            {"0.r": torch.zeros(M, m).double(), "0.s": torch.zeros(M, n)},
-            TypeError,
-            "noise['r'] has dtype torch.float64, accepted is torch.float32",
-        ),
-    ],
-)
-def test_bad_noise_of_a_network_is_named(noise, error, words):
-    net = et.mlp([m, n, 2], "rank1", M)
-    with pytest.raises(error) as raised:
-        net(torch.zeros(B, m), noise)
-    assert words in str(raised.value)

@@ -8,7 +8,6 @@ import torch
 
 import ensedu.torch as et
 from ensedu import counting
-from ensedu.methods import METHODS, size_option
 from tests.backends import DEVICES, B, M, m, n
 
 IMAGE = (m, 5, 7)
@@ -47,16 +46,6 @@ def test_a_layer_has_its_dtype_and_device_and_comes_back_from_a_file_and_a_copy(
         assert (tensor.dtype, tensor.device.type) == (dtype, device)
     outputs[0].sum().backward()
     assert all(p.grad.dtype == dtype for p in layer.parameters())
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_copy_of_a_network_shares_nothing_with_it(method):
-    net = et.mlp([m, n, 2], method, **size_option(method, M))
-    twin = copy.deepcopy(net)
-    with torch.no_grad():
-        for parameter in twin.parameters():
-            parameter.zero_()
-    assert all(p.any() for p in net.parameters())
 
 
 @layers

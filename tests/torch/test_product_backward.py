@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from torch.func import grad, hessian, jvp, vmap
+from torch.func import grad, vmap
 
 import ensedu.torch as et
 from benchmarks import measure
@@ -23,7 +23,7 @@ jit = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_derivatives_by_hand_hold_twice(form, broadcast):
     values = arguments(2, 3, 2, 3, broadcast)
     assert torch.autograd.gradcheck(lambda *v: call(form, *v), values, check_forward_ad=True)
-    assert torch.autograd.gradgradcheck(lambda *v: call(form, *v), values)
+    assert torch.autograd.gradgradcheck(lambda *v: call(form, *v), values, check_fwd_over_rev=True)
 
 
 @pytest.mark.parametrize("form", BY_HAND)
@@ -68,24 +68,6 @@ def test_every_form_maps_over_any_argument(form, batched):
         torch.testing.assert_close(y[k], call(form, *one), rtol=1e-12, atol=1e-12)
         for mine, slope in zip(found, slopes(*one), strict=True):
             torch.testing.assert_close(mine[k], slope, rtol=1e-10, atol=1e-10)
-
-
-@jit
-@pytest.mark.parametrize("form", BY_HAND)
-def test_forward_mode_and_hessian_agree_with_plain_operations(form):
-    x, weight, r, s, bias = (v.detach() for v in arguments())
-    along = torch.ones_like(r)
-    mine = jvp(lambda r: call(form, x, weight, r, s, bias), (r,), (along,))
-    plain = jvp(lambda r: by_member(x, weight, r, s, bias), (r,), (along,))
-    torch.testing.assert_close(mine, plain, rtol=0, atol=1e-11)
-    curved = [
-        hessian(lambda r, f=f: f(r).square().sum())(r)
-        for f in (
-            lambda r: call(form, x, weight, r, s, bias),
-            lambda r: by_member(x, weight, r, s, bias),
-        )
-    ]
-    torch.testing.assert_close(*curved, rtol=1e-12, atol=1e-10)
 
 
 @pytest.mark.parametrize("wants", [False, True])

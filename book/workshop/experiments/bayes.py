@@ -28,7 +28,7 @@ from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
-from ensedu.torch.variational import inverse_softplus, kl, softplus
+from ensedu.torch.variational import entry_kl, inverse_softplus, softplus
 from workshop import measured
 from workshop.experiments import nuts, nuts_distances
 from workshop.experiments import running_example as example
@@ -85,7 +85,7 @@ def loss(
 ) -> Float[Tensor, " K"]:  # fmt: skip
     """Return ``kl_weight · KL - E log p(y | w)`` of a minibatch, in nats without the constant."""
     error = (y - nuts.curve(q.draw(noise), x[:, None], torch)) / gap.noise
-    divergence = kl(q.mean, q.rho, prior, noise).sum(-1)
+    divergence = entry_kl(q.mean, q.rho, prior, noise).sum(-1)
     return kl_weight * divergence + 0.5 * error.square().sum(-1).mean(0)
 
 

@@ -106,11 +106,11 @@ def run(kind: str, rows: int, tables: int) -> dict[str, Any]:
     settle, gains = [], []
     for number in range(tables):
         for part, each in scores(table(kind, rows, number), who).items():
-            (one,) = verdicts(each, reference="network", rows=rows).values()
-            words[part][one["word"]] = words[part].get(one["word"], 0) + 1
-        gains.append(-one["difference"])
-        if one["rows_to_settle"] is not None:
-            settle.append(one["rows_to_settle"])
+            (one,) = verdicts(each, reference="network", rows=rows)
+            words[part][one.word] = words[part].get(one.word, 0) + 1
+        gains.append(-one.difference)
+        if one.rows_to_settle is not None:
+            settle.append(one.rows_to_settle)
     settled = float(np.median(settle)) if settle else None
     return {"words": words, "settle": settled, "gain": float(np.mean(gains))}
 

@@ -26,7 +26,7 @@ from ensedu.common import checks
 from ensedu.priors import Cauchy, Normal, Prior
 from ensedu.torch import mlp
 from ensedu.torch.base import seeded
-from ensedu.torch.variational import kl, softplus
+from ensedu.torch.variational import entry_kl, softplus
 from workshop import measured
 from workshop.experiments import batch_ensemble_training as before
 from workshop.experiments.shared import best_tries, compare_pairs
@@ -179,7 +179,7 @@ class Stack:
                 if self.row.heavy:
                     each = prior.kl_from_cauchy(mean, softplus(rho), torch)
                 else:
-                    each = kl(mean, rho, prior, noise and noise[i][j][:, :, 0])
+                    each = entry_kl(mean, rho, prior, noise and noise[i][j][:, :, 0])
                 total = total + each.sum(2).mean(1)
         return total
 

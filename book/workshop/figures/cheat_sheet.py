@@ -9,17 +9,17 @@ from workshop.page.method_table import method_table
 
 #: The methods of Part I, and what each does with its parts.
 WORDS = {
-    "single": "one matrix",
+    "single": "one matrix and one bias",
     "deep_ensemble": "M of everything",
-    "batch_ensemble": "r scales inputs, s outputs: Wᵢ = W ∘ rᵢ sᵢᵀ",
-    "rank1": "the same; r and s are random (hatched: σ)",
-    "mean_field": "every weight is random (hatched: σ)",
+    "batch_ensemble": "W once; a member scales inputs by r, outputs by s",
+    "rank1": "the same, and r and s are random",
+    "mean_field": "one network, in which every number is random",
 }
 MEMBERS = 4
-#: Pixels of a number: a matrix has SIDE × SIDE of them, a vector SIDE; and between two arrays.
-UNIT, SIDE, AIR = 4, 9, 3
-#: Pixels from member to member.
-STEP = (SIDE + 3) * UNIT + 5 * AIR
+#: Of the picture: the side of a number, numbers along a side of a matrix, and between two arrays.
+UNIT, SIDE, AIR = 2, 50, 4
+#: From member to member; and from line to line of what is hatched.
+STEP, HATCH = (SIDE + 3) * UNIT + 6 * AIR, 6
 
 
 def formula(method: str) -> str:
@@ -35,9 +35,9 @@ def box(x: int, y: int, rows: int, columns: int, look: str) -> str:
         return drawn
     lines = "".join(
         f"M{x + max(0, c - h)} {y + min(c, h)}L{x + min(c, w)} {y + max(0, c - w)}"
-        for c in range(UNIT, w + h, UNIT)
+        for c in range(HATCH // 2, w + h, HATCH)
     )
-    return f'{drawn}<path class="deviations" d="{lines}"/>'
+    return f'{drawn}<path d="{lines}"/>'
 
 
 def arrays(method: str, at: int, *, shared: bool) -> str:
@@ -46,7 +46,9 @@ def arrays(method: str, at: int, *, shared: bool) -> str:
     x, y = at + 2 * thick, 2 * thick
     below = y + SIDE * UNIT + AIR
     if shared:
-        parts = [] if method == "deep_ensemble" else [box(x, y, SIDE, SIDE, "shared")]
+        if method == "deep_ensemble":
+            return f'<text x="{x}" y="{y + SIDE * UNIT // 2}">nothing</text>'
+        parts = [box(x, y, SIDE, SIDE, "weight")]
         if not row.members:
             parts.append(box(x, below, 1, SIDE, "bias"))
         if row.spread and not row.members:
@@ -54,9 +56,9 @@ def arrays(method: str, at: int, *, shared: bool) -> str:
             parts.append(box(right, y, SIDE, SIDE, "deviations"))
             parts.append(box(right, below, 1, SIDE, "deviations"))
         return "".join(parts)
-    parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "own")]
+    parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "weight")]
     parts.append(box(x, below, 1, SIDE, "bias"))
-    vectors = ("own", "deviations") if row.spread else ("own",)
+    vectors = ("weight", "deviations") if row.spread else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
         parts.append(box(x, y - i * thick, 1, SIDE, look))
@@ -66,12 +68,11 @@ def arrays(method: str, at: int, *, shared: bool) -> str:
 def picture(method: str, members: int) -> str:
     """Return what a layer stores, to scale: what is stored once at the left, then each member."""
     own = range(members) if METHODS[method].members else ()
-    parts = [arrays(method, 0, shared=True)]
-    parts += [arrays(method, (1 + i) * STEP, shared=False) for i in own]
+    stored = "".join(arrays(method, (1 + i) * STEP, shared=False) for i in own)
     width, height = (1 + members) * STEP, (SIDE + 3) * UNIT + 4 * AIR
     return (
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
-        f'aria-label="{escape(WORDS[method])}">{"".join(parts)}</svg>'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(WORDS[method])}">'
+        f'<g class="once">{arrays(method, 0, shared=True)}</g>{stored}</svg>'
     )
 
 
@@ -85,7 +86,8 @@ class Sheet(TextTable):
             words, text, layer, whole = (escape(cell.text) for cell in row.cells)
             blocks.append(
                 f'<section data-method="{row.method}"><p><b>{escape(row.title)}</b> {words}</p>'
-                f"<div>{picture(row.method, MEMBERS)}<p>m → n: {text}<br>50 → 50: {layer}<br>"
+                f'<div>{picture(row.method, MEMBERS)}<p><span class="math">\\({text}\\)</span><br>'
+                f"{self.columns[2].title}: {layer}<br>"
                 f"{self.columns[3].title}: <strong>{whole}</strong></p></div></section>"
             )
         return f'<div class="ensedu-sheet">{"".join(blocks)}</div>{STYLE}'
@@ -114,15 +116,21 @@ STYLE = """<style>
 }
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
 .ensedu-sheet div > p { flex: 1 1 9rem }
-.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact }
-.ensedu-sheet .shared { fill: var(--ensedu-shared) }
-.ensedu-sheet .own { fill: var(--ensedu-own) }
-.ensedu-sheet :is(.bias, .deviations) { fill: none; stroke: var(--ensedu-own) }
+.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 27rem }
+.ensedu-sheet svg { color: var(--ensedu-own) }
+.ensedu-sheet .once { color: var(--ensedu-shared) }
+.ensedu-sheet .weight { fill: currentColor }
+.ensedu-sheet .bias { fill: currentColor; opacity: 0.5 }
+.ensedu-sheet path { stroke: currentColor; stroke-width: 1.5 }
+.ensedu-sheet .deviations { fill: none }
+.ensedu-sheet text { fill: var(--pst-color-text-muted); font-size: 22px }
 .ensedu-sheet .computed {
-  fill: none; stroke: var(--pst-color-text-muted); stroke-dasharray: 2 2;
+  fill: none; stroke: var(--pst-color-text-muted); stroke-dasharray: 3 3;
 }
 @media print {
   html[data-theme]:has(.ensedu-sheet) { font-size: 9.5pt }
+  .bd-article:has(.ensedu-sheet) :is(p, li) { line-height: 1.3 }
+  .ensedu-sheet svg { width: 80mm }
   .bd-article:has(.ensedu-sheet) h1 { font-size: 18pt; margin: 0 0 0.4rem }
   .bd-article:has(.ensedu-sheet) :is(p, ul) { margin: 0 0 0.5rem }
   .bd-article:has(.ensedu-sheet) li > p { margin: 0 }

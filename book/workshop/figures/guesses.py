@@ -1,20 +1,16 @@
-"""What a reader draws before a chapter shows it: the question, the axes, and what is true.
+"""What a reader guesses before a chapter shows it.
 
-`GUESSES` holds one for some chapters, by its page. The first point is given.
+`GUESSES` holds a curve to draw for some chapters, by its page: the question, the axes, and what is
+true. The first point is given. `CHOICES` holds the others' possible answers to their question.
 """
-
-from itertools import pairwise
 
 import numpy as np
 
-from ensedu import counting
 from workshop import measured
 from workshop.experiments import deep_ensembles, uncertainty
 from workshop.page.computed.guessing import Guess
 
 NOISE, PLACE = 0.2, "gap"
-DEVICES = (1, 2, 4, 16, 64, 256, 1024)
-SIZES, MEMBERS, EXAMPLES = (64, 256, 256, 10), 4, 128
 
 
 def error_by_members() -> list[float]:
@@ -30,15 +26,6 @@ def trained(part: str) -> list[float]:
     """Return the root mean square of the spread or the error, by number of points."""
     cells = (uncertainty.summary_cell(PLACE, n, NOISE) for n in uncertainty.NUMBERS)
     return [float(np.sqrt(cell[part][1])) for cell in cells]
-
-
-def kept_speed(devices: int) -> float:
-    """Return the percent of its speed that a device keeps in a ring, at 1 GB/s and 10 µs."""
-    peak = measured.load("speed-cpu")["roofline"]["flops_per_second"]
-    gradient = 4 * counting.mlp(SIZES, "batch_ensemble", MEMBERS).shared
-    computing = 6 * MEMBERS * EXAMPLES * sum(m * n for m, n in pairwise(SIZES)) / peak
-    sending = 2 * (devices - 1) * (10e-6 + gradient / devices / 1e9)
-    return 100 * computing / (computing + sending)
 
 
 GUESSES = {
@@ -65,18 +52,34 @@ GUESSES = {
         x=uncertainty.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
         truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
     ),
-    "book/cost/speed-and-memory": Guess(
-        question="Four members share their weights, and train on one device with 128 examples a "
-        "step. Now take more devices, each with 128 examples of its own. At every step they pass "
-        "the gradient of the shared weights around in a ring, until each of them has the sum. "
-        "Draw how much of its speed a device keeps.",
-        key="Dots: your line. Orange: by the formula below, at 1 GB a second and 10 microseconds "
-        "a message.",
-        answer="A device of 1,024 waits for 2,046 messages at every step, one after another. "
-        '<a href="#fig-sp-projected">This figure</a> shows what a faster network, or another way '
-        "around, would change.",
-        title="speed of each device, %", xlabel="devices", each="{} devices",
-        x=DEVICES, log=True, top=115, ticks=(0, 25, 50, 75, 100), unit="%",
-        truth=lambda: [kept_speed(R) for R in DEVICES], method="batch_ensemble",
+}  # fmt: skip
+#: By page: possible answers, and the place of the right one.
+CHOICES = {
+    "book/counting/fully-connected": (("less than half", "about two thirds", "nearly all"), 2),
+    "book/counting/deep-ensemble": (("a lot", "a little", "nothing"), 2),
+    "book/counting/batch-ensemble": (
+        ("100 of them", "all, to some matrices", "all, to any matrix"), 1,
     ),
+    "book/counting/rank-1-bnn": (("50", "100", "2,500"), 1),
+    "book/counting/comparison": (("the deep ensemble", "the BatchEnsemble"), 0),
+    "book/learning/more-from-one-network": (
+        ("little, at any rate", "most, at any rate", "it depends on the rate"), 2,
+    ),
+    "book/learning/mc-dropout": (("a quarter as far", "half as far", "as far as before"), 2),
+    "book/learning/batch-ensemble": (
+        ("more, and lower", "more, and higher", "less, and lower", "less, and higher"), 1,
+    ),
+    "book/learning/bayes-by-backprop": (
+        ("all more certain", "only the weights", "only the height"), 1,
+    ),
+    "book/learning/rank-1-bnn": (("it shrinks", "it grows"), 1),
+    "book/learning/bayesian-cnn": (("half of the time", "three times in four", "nearly always"), 0),
+    "book/learning/shootout": (("hardly ever", "three times in ten", "half of the time"), 1),
+    "book/theory/gradient-flow": (("yes", "no"), 1),
+    "book/theory/embedded-ensembles": (("always", "never", "it depends"), 2),
+    "book/theory/width-and-ensemble-size": (
+        ("it falls, they fit better", "it falls, they fit worse", "it rises, they fit worse"), 2,
+    ),
+    "book/theory/rank-1-perturbations": (("yes", "no"), 1),
+    "book/cost/choosing": (("no", "to hold more rows", "to be narrower"), 2),
 }  # fmt: skip

@@ -21,9 +21,8 @@ TRIES = (
 
 # Captions.
 SHARE = (
-    "Four networks store four times as much as one, or 1.41 times, if they share a matrix. Equal "
-    "areas are equally many parameters. Drag the slider, and watch what is stored and what the "
-    "curves do."
+    "Four networks that learned the same points, and what they store; the large matrices are drawn "
+    "to scale. Drag the slider, and watch what is stored and what the curves do."
 )
 ALT = (
     "Four networks side by side, each with the curve that it learned and a large square of weights "

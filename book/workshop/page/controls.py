@@ -14,7 +14,7 @@ MOST_BUTTONS = 7  # of numbers: more are slid
 # button, and what lies between two.
 ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
 SHORTEST_NAME, LONGEST_NAME = 72, 120  # pixels of what stands before its buttons, and wraps there
-MOST_TICKS = 40  # below a slider: more are a line
+MOST_TICKS = 20  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
 SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
 #: And what stands behind a number: prices are multiples of one network's.
@@ -38,9 +38,12 @@ def words(name: str) -> str:
 
 
 def as_read(option: Any) -> str:
-    """Return a value as a reader sees it: -1.0 as −1. Addresses keep what Python writes."""
+    """Return a value as a reader sees it: -1.0 as −1, 1000 as 1,000; not so in an address."""
     text = str(option)
-    return text.removesuffix(".0").replace("-", "−") if NUMBER.fullmatch(text) else text
+    if not NUMBER.fullmatch(text):
+        return text
+    number = text.removesuffix(".0")
+    return f"{int(number):,}" if number.isdecimal() else number.replace("-", "−")
 
 
 def setting(values: Mapping[str, Any]) -> str:

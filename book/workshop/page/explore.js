@@ -114,13 +114,11 @@ const dock = (() => {
   box.className = "ensedu-dock";
   box.ariaLabel = "The figure, small";
   box.hidden = true;
-  box.innerHTML = `<details open><summary></summary><img class="dark-light" alt=""></details><p><a></a></p>
-    <button type="button" aria-label="Close the small figure">✕</button>`;
-  const [fold, words, image, way, close] = ["details", "summary", "img", "a", "button"].map((name) => box.querySelector(name));
-  image.remove(); // until it has a picture
+  box.innerHTML = `<details open><summary></summary><div></div></details><p><a></a></p>`;
+  const [fold, words, place, way] = ["details", "summary", "div", "a"].map((name) => box.querySelector(name));
+  const image = Object.assign(new Image(), { alt: "", className: "dark-light" });
   let shown = null;
   let called = null; // by which link
-  let closed = null; // by the reader
   let lent = null; // controls, and what keeps their place
   let turn = 0;
 
@@ -130,29 +128,27 @@ const dock = (() => {
     return Math.min(to, innerHeight) - Math.max(from, top()) > Math.min((to - from) / 2, innerHeight / 3);
   };
   const spokenOf = (explorer) => {
-    if (!("stays" in explorer.root.dataset) || explorer === closed) return false;
+    if (!("stays" in explorer.root.dataset)) return false;
     const section = explorer.root.closest("section").getBoundingClientRect();
     return explorer.frame.getBoundingClientRect().top < top() && section.bottom > innerHeight / 2;
   };
   const refresh = async () => {
     const mine = ++turn;
-    const copy = await shown?.copy(MARGIN.matches ? "narrow" : "wide");
+    const copy = await shown?.copy();
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     if (copy.image) image.src = copy.image;
-    copy.image ? fold.append(image) : image.remove();
-    fold.querySelector(".ensedu-frame")?.remove();
-    if (copy.frame) fold.append(copy.frame);
+    place.replaceChildren(copy.frame ?? (copy.image ? image : ""));
     box.hidden = false;
   };
   const said = new MutationObserver(refresh);
   const lend = () => {
-    const [bar, place] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
+    const [bar, room] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
     if (!bar) return;
-    Object.assign(place.style, { height: `${bar.offsetHeight}px`, margin: getComputedStyle(bar).margin });
-    bar.replaceWith(place);
+    Object.assign(room.style, { height: `${bar.offsetHeight}px`, margin: getComputedStyle(bar).margin });
+    bar.replaceWith(room);
     words.after(bar);
-    lent = [bar, place];
+    lent = [bar, room];
   };
   const put = (explorer) => {
     if (explorer === shown) return;
@@ -164,7 +160,8 @@ const dock = (() => {
     box.hidden = true;
     if (!shown) return;
     const figure = figureOf(shown);
-    box.style.setProperty("--ensedu-room", `${innerWidth - figure.getBoundingClientRect().right}px`);
+    const text = [...(shown.root.closest("section")?.querySelectorAll(":scope > p") ?? [])].at(-1) ?? figure; // it may be wider
+    box.style.setProperty("--ensedu-room", `${innerWidth - text.getBoundingClientRect().right}px`);
     const live = shown.root.querySelector(".ensedu-live"); // an X-ray and a trainer tell by themselves
     if (live) said.observe(live, { childList: true });
     lend();
@@ -175,21 +172,13 @@ const dock = (() => {
   };
   const choose = () => {
     if (called && (inSight(called.explorer) || Math.abs(scrollY - called.at) > innerHeight)) called = null;
-    if (closed && inSight(closed)) closed = null;
     put(called?.explorer ?? [...explorers.values()].find((one) => spokenOf(one) && !inSight(one)) ?? null);
   };
-  const shut = () => {
-    closed = shown;
-    called = null;
-    choose();
-  };
-  close.addEventListener("click", shut);
   return {
     relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
-      box.toggleAttribute("data-above", link.getBoundingClientRect().top > innerHeight / 2); // not on the link
-      if (closed === explorer) closed = null;
+      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > top() + 0.44 * innerHeight); // not on the link
       choose();
       if (shown !== explorer) return;
       fold.open = true;
@@ -197,14 +186,9 @@ const dock = (() => {
     },
     start() {
       (document.querySelector(".bd-article") ?? document.body).append(box); // there it has their style
-      let waits = false;
-      const later = () => {
-        if (!waits) requestAnimationFrame(() => ((waits = false), choose()));
-        waits = true;
-      };
-      addEventListener("scroll", later, { passive: true });
-      addEventListener("resize", later);
-      document.addEventListener("keydown", ({ key }) => key === "Escape" && shown && shut());
+      // What stands above it in the margin ends where it begins.
+      new ResizeObserver(() => document.body.style.setProperty("--ensedu-docked", `${box.offsetHeight}px`)).observe(box);
+      for (const moves of ["scroll", "resize"]) addEventListener(moves, choose, { passive: true });
       choose();
     },
   };
@@ -347,11 +331,10 @@ const setUp = (root, number) => {
   }
   root.dataset.shown = String(first);
   controls.forEach((one) => one.say());
-  // What a small copy shows of it: the margin is narrow, a strip is wide.
-  const copy = async (side) => {
+  // What a small copy shows of it, in letters for a narrow place.
+  const copy = async () => {
     const index = Number(root.dataset.shown);
-    const image = await source(index, shownLook().replace(/^\w+/, side)).catch(() => "");
-    return { words: alts[index], image };
+    return { words: alts[index], image: await source(index, shownLook().replace("wide", "narrow")).catch(() => "") };
   };
   mark(name, state());
   // Another theme, or a phone that is turned, has pictures of its own.
@@ -373,6 +356,11 @@ export const begin = () => onPage("body", () => {
     history.replaceState(history.state, "", link.hash);
     dock.call(explorer, link);
   });
+  // Who has chosen an answer sees the right one, and why.
+  for (const choice of document.querySelectorAll(".ensedu-choose")) {
+    choice.hidden = false;
+    choice.addEventListener("change", () => (choice.parentElement.querySelector("details").open = true));
+  }
   addEventListener("hashchange", () => {
     const explorer = followLink(location.hash);
     if (explorer) figureOf(explorer).scrollIntoView({ block: "start" });

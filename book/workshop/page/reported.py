@@ -5,29 +5,31 @@ from html import escape
 from typing import Any
 
 from ensedu.common import book
+from ensedu.contest.findings import Findings
+from ensedu.contest.ledger import typed
 from ensedu.contest.report import page
+from ensedu.contest.words import sentences
 
 
 class Reported:
     """A report; in a kernel its answer as text, in the book the page itself."""
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self.data = data
+    def __init__(self, found: Findings) -> None:
+        self.found = found
 
     def __repr__(self) -> str:
-        return str(self.data["answer"]).partition(". ")[0] + "."
+        return sentences(self.found)[0]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}
         if book.folder():
-            title = escape(f"The report on {self.data['table']['name']}")
+            title, shown = f"The report on {self.found.table.name}", escape(page(self.found))
             bundle["text/html"] = (
-                f'<iframe class="ensedu-report" title="{title}" srcdoc="{escape(page(self.data))}">'
-                "</iframe>"
+                f'<iframe class="ensedu-report" title="{escape(title)}" srcdoc="{shown}"></iframe>'
             )
         return bundle
 
 
 def reported(data: Mapping[str, Any]) -> Reported:
-    """Show the report of a `Comparison`'s data."""
-    return Reported(data)
+    """Show the report that ``report.json`` is of."""
+    return Reported(typed(Findings, data))

@@ -39,8 +39,7 @@
       }
     });
     frame.src = `${frame.dataset.page}?theme=${look()}`;
-    const unmoved = () => {};
-    explorers.set(name, { root, frame, set, copy, follow: unmoved, moved: unmoved, relook: () => there && tell({ theme: look() }) });
+    explorers.set(name, { root, frame, set, copy, relook: () => there && tell({ theme: look() }) });
     // The other script may have read the address before this figure was there.
     const [named, setting] = location.hash.slice(1).split(/:(.*)/);
     if (named !== name || setting === undefined) return;

@@ -21,10 +21,10 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (312, 516), "share": (683, 922), "map": (628, 799), "layer": (732, 959),
-    "numbers": (845, 1357),
+    "model": (312, 516), "share": (648, 1106), "map": (628, 799), "layer": (771, 1189),
+    "numbers": (897, 1399),
 }  # fmt: skip
-CURVED = (763, 1106)  # where it shares, with curves above the members
+CURVED = (761, 1004)  # where it shares, with curves above the members
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",

@@ -19,6 +19,7 @@ def growth_curves(
     ylabel: str,
     ylim: tuple[float | int, float | int],
     log_x: bool = False,
+    log_y: bool = False,
     relative_to: str | None = None,
 ) -> Figure:
     """Draw one curve a method over `x`, with its name at its right end, and a tick at each x.
@@ -33,8 +34,8 @@ def growth_curves(
         What the axes say.
     ylim
         The two ends of the y-axis, which hold all that is drawn.
-    log_x
-        Whether the x-axis is logarithmic.
+    log_x, log_y
+        Whether an axis is logarithmic; that of y has a tick at each power of two.
     relative_to
         One of the names: each curve is divided by that one.
     """
@@ -43,7 +44,8 @@ def growth_curves(
         base = curves[relative_to]
         curves = {name: values / base for name, values in curves.items()}
     times = "×" if relative_to is not None else ""
-    rises = {y: number_in_words(y) + times for y in ticks(ylim, 9)}
+    powers = (2**i for i in range(round(np.log2(ylim[1])) + 1)) if log_y else ticks(ylim, 9)
+    rises = {y: number_in_words(y) + times for y in powers}
     with house_style():
         figure, (axes,) = panels(
             1, height=2.75 if look().narrow else 3.1, left=tick_room(rises),
@@ -55,7 +57,8 @@ def growth_curves(
                 marker=MARKERS.get(name, "."), clip_on=False,
             )  # fmt: skip
         axes.grid(axis="y")
-        axes.set(xscale="log" if log_x else "linear", ylim=ylim, xlabel=xlabel)
+        axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+        axes.set(ylim=ylim, xlabel=xlabel)
         axes.set_yticks([*rises], [*rises.values()])
         axes.set_title(ylabel, loc="left")
         axes.minorticks_off()

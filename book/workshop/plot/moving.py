@@ -43,6 +43,8 @@ class Computed:
         the number ``said`` is the place of the one that holds.
     drag
         The numbers x and y of points that a reader can move, if any.
+    edges
+        By setting, the numbers of a band whose beginning a reader can move to set it.
     data, choices
         What the formula takes beside the settings, and the settings.
     """
@@ -50,6 +52,7 @@ class Computed:
     formula: ClassVar[str]
     words: ClassVar[Sequence[str]]
     drag: ClassVar[Sequence[str]] = ()
+    edges: ClassVar[Mapping[str, Sequence[str]]] = {}
     data: Mapping[str, Any]
     choices: Mapping[str, Sequence[Any]]
 

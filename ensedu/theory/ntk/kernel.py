@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -14,7 +15,7 @@ from ensedu.theory.ntk.network import EmbeddedEnsemble
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """The parts of a tangent kernel, of B inputs and C others.
+    """The parts of a tangent kernel, of B inputs and C others: arrays, or tensors.
 
     ``Θ_ij(x, x′) = γ/M Θ^com_ij(x, x′) + δ_ij Θ^ind_i(x, x′)`` says how a step down member j's loss
     at x′ moves member i's output at x: by the weights that all share, and by its own modulations
@@ -22,15 +23,15 @@ class Kernel:
     """
 
     #: Θ^com of each pair of members, from the shared weights.
-    shared: Float[Array, "M M B C"]
+    shared: Float[Any, "M M B C"]
     #: Θ^ind of each member, from its modulations.
-    own: Float[Array, "M B C"]
+    own: Float[Any, "M B C"]
 
-    def total(self, gamma: float = 1.0) -> Float[Array, "M M B C"]:
+    def total(self, gamma: float = 1.0) -> Float[Any, "M M B C"]:
         """Θ at this γ: 1 for the mean of the members' losses, M for their sum."""
-        M = len(self.own)
-        kernel = checks.real("gamma", gamma) / M * self.shared
-        kernel[np.arange(M), np.arange(M)] += self.own
+        members = [*range(len(self.own))]
+        kernel = checks.real("gamma", gamma) / len(members) * self.shared
+        kernel[members, members] += self.own
         return kernel
 
 
@@ -82,7 +83,7 @@ def tangent(
             for i, j in pairs:
                 products = inputs[i] @ others[j].T if alike is None else alike
                 shared[i, j, rows] += (products + offset) * (slopes[0][i] @ slopes[1][j].T)
-        for pair, others in zip(here.modulated, there.modulated, strict=True):
+        for pair, others in zip(here.modulation_slopes, there.modulation_slopes, strict=True):
             for first, second in zip(pair, others, strict=True):
                 own[:, rows] += first[:, rows] @ second.swapaxes(1, 2)
     if other is None:

@@ -68,13 +68,13 @@ def limit(
         offset = offset if layer < layers else 0.0
         mean, square = by_u.moments
         same = _averaged_moments(activation, by_v, a[:, None], b, covariance[0], together=True)
-        apart = _averaged_moments(activation, by_v, a[:, None], b, covariance[1], together=False)
+        two = _averaged_moments(activation, by_v, a[:, None], b, covariance[1], together=False)
         own = square * same["slope"] * own + same["value"] + square * same["scaled_slope"]
         a, b = (
             square * _averaged_moments(activation, by_v, c, c, c, together=True)["value"] + offset
             for c in (a, b)
         )
-        moments = ((square, same), (mean**2, apart))
+        moments = ((square, same), (mean**2, two))
         shared = [
             factor * averages["value"] + offset + factor * averages["slope"] * before
             for (factor, averages), before in zip(moments, shared, strict=True)

@@ -25,7 +25,7 @@ class Pass:
         Of each layer, divided by the root of their number: (M, B, m), the first (1, B, m).
     slopes
         ∂f / ∂z of each layer, (M, B, n).
-    modulated
+    modulation_slopes
         ∂f / ∂u and ∂f / ∂v of each hidden layer, a pair of (M, B, n).
     outputs
         f, (M, B).
@@ -33,7 +33,7 @@ class Pass:
 
     inputs: list[Float[Array, "#M B _"]]
     slopes: list[Float[Array, "M B _"]]
-    modulated: list[tuple[Float[Array, "M B _"], Float[Array, "M B _"]]]
+    modulation_slopes: list[tuple[Float[Array, "M B _"], Float[Array, "M B _"]]]
     outputs: Float[Array, "M B"]
 
 
@@ -107,7 +107,8 @@ class EmbeddedEnsemble:
         ]
         biases = [self.bias_std * d.sum(axis=(0, 1)) for d in own[:-1]]
         u, v = (
-            [(pair[i] * pull[..., None]).sum(axis=1) for pair in passed.modulated] for i in (0, 1)
+            [(pair[i] * pull[..., None]).sum(axis=1) for pair in passed.modulation_slopes]
+            for i in (0, 1)
         )
         return {"weights": weights, "biases": biases, "u": u, "v": v}
 

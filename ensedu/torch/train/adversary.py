@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.losses import elbo
-from ensedu.torch.membership import has_members, number_of_members
+from ensedu.torch.membership import ensemble_sizes, number_of_members
 
 
 class Adversary:
@@ -35,12 +35,11 @@ class Adversary:
             )
         if not x.is_floating_point():
             raise TypeError(
-                "x must hold floats with adversarial above 0, got "
-                f"{checks.given_array(x)} of {x.dtype}"
+                f"x must hold floats with adversarial above 0, got {checks.given_array(x)}"
             )
-        self.members = split or (
-            number_of_members(net, "adversarial must be 0") if has_members(net) else None
-        )
+        self.members = split
+        if split is None and ensemble_sizes(net):
+            self.members = number_of_members(net, "adversarial must be 0")
         self._net, self._nll, self._split = net, nll, split is not None
         self._reach = self.part * (x.amax(0) - x.amin(0))
 

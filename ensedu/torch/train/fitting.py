@@ -12,9 +12,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
+from ensedu.common.history import EpochRow, History
 from ensedu.common.training import (
-    EpochRow,
-    History,
     KLWeight,
     SaveTo,
     Validation,

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
-from ensedu.common.training import EpochRow, History, SaveTo
+from ensedu.common.history import EpochRow, History
+from ensedu.common.training import SaveTo
 from ensedu.torch.train.checkpoint_files import Checkpoint, remove_after
 from ensedu.torch.train.checkpoints import load, newest, save
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from ensedu.torch.membership import converted_models
+from ensedu.torch.base import Ensemble
 
 WORDS = {
     ("training", False): "in eval mode", ("training", True): "in training mode",
@@ -41,7 +41,7 @@ def predicting(net: nn.Module) -> Iterator[None]:
 @contextmanager
 def batches_of_members(net: nn.Module, wanted: bool) -> Iterator[None]:
     """Let converted models take a batch for each member, or one for all; layers take both."""
-    parts = converted_models(net)
+    parts = [part for part in net.modules() if isinstance(part, Ensemble)]
     with _flag(parts, "own_batches", wanted):
         for part in parts:
             part.own_batches = wanted

@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import depends_on_input
+from ensedu.torch.base import Ensemble, depends_on_input
 from ensedu.torch.inputs import Inputs, as_arguments, call, number_of_examples, to_device
 from ensedu.torch.membership import axes_before_batch, draws_noise
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
@@ -143,8 +143,8 @@ def _noise_for_all(net: Any, x: Inputs) -> dict[str, Tensor] | None:
             "has no noise() to draw once for all minibatches; accepted is an "
             "ensedu.torch.Sequential"
         )
-    # A converted model takes its inputs, and has the axes; a layer takes their shape.
-    if hasattr(net, "leading"):
+    # A converted model, which may be compiled, takes its inputs; a layer takes their shape.
+    if isinstance(getattr(net, "_orig_mod", net), Ensemble):
         args, kwargs = as_arguments(x)
         return net.noise(None, *args, **kwargs)
     return net.noise(None, tuple(x.shape) if isinstance(x, Tensor) else None)

@@ -102,19 +102,29 @@ def layer_options(method: str) -> dict[str, Any]:
     return {name: parameter.default for name, parameter in parameters.items() if name not in taken}
 
 
+def options_of(method: str) -> dict[str, Any]:
+    """The options of `ensedu.torch.ensemble` for a method, and their defaults."""
+    row = METHODS[method]
+    if row.apart:
+        return {"initialize": None}
+    if row.body:
+        return {"head": None, "init_std": None}
+    return {} if row.drops_units else layer_options(method)
+
+
 def with_arrays(
-    model: nn.Module, plans: Plan, method: str, members: dict[str, int], options: dict[str, Any]
+    model: nn.Module, plan: Plan, method: str, members: dict[str, int], options: dict[str, Any]
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
     stored = copied(model)
-    modules, biases = dict(model.named_modules()), plans.weights
+    modules, biases = dict(model.named_modules()), plan.weights
     placed: set[str] = set()
     places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
     for name, module in model.named_modules(remove_duplicate=False):
         places.setdefault(id(module), []).append(name)
-    for name, (path, kind) in plans.sources.items():
+    for name, (path, kind) in plan.sources.items():
         owner_path, _, key = name.rpartition(".")
-        if path in plans.layers:
+        if path in plan.layers:
             if path not in placed:
                 module = model.get_submodule(path)
                 layer = layer_like(module, method, members, options)
@@ -212,5 +222,5 @@ def give_buffers(stored: nn.Module, members: int) -> None:
     for module in stored.modules():
         for key, value in module._buffers.items():
             if value is not None and value.is_floating_point():
-                rows = value.expand(members, *value.shape).clone()
-                module._buffers[key] = known.setdefault(id(value), rows)
+                stacked = value.expand(members, *value.shape).clone()
+                module._buffers[key] = known.setdefault(id(value), stacked)

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ensedu.torch.base import Ensemble
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.trees import map_tensors, stack_nested
-from ensedu.torch.whole.run import checked_index
 
 
-class MemberCopies(nn.Module):
+class MemberCopies(Ensemble):
     """M whole models side by side: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
 
     Inputs are what the model takes, with or without a batch axis; a tensor is copied for each
@@ -20,31 +20,12 @@ class MemberCopies(nn.Module):
     """
 
     def __init__(self, members: Sequence[nn.Module], shared: Sequence[str]) -> None:
-        super().__init__()
+        super().__init__(len(members))
         self.members = nn.ModuleList(members)
         self.training = self.members.training = members[0].training
-        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
-        self.own_batches = False
         self._shared = tuple(f"{name}." for name in shared)
 
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,)."""
-        return (len(self.members),)
-
-    @property
-    def ensemble_size(self) -> int:
-        """Number of members M."""
-        return len(self.members)
-
-    @ensemble_size.setter
-    def ensemble_size(self, value: Any) -> None:
-        raise AttributeError(
-            f"ensemble_size cannot be set, got {value!r}; accepted is another ensemble of the model"
-        )
-
     def role_inside(self, path: str, role: str) -> str:
-        """For `ensedu.counting`: the role of a parameter in here that would have `role` outside."""
         own = path.removeprefix("members.").partition(".")[2] + "."
         return "per_member" if role == "shared" and not own.startswith(self._shared) else role
 
@@ -52,8 +33,7 @@ class MemberCopies(nn.Module):
         """Return a copy of one member; raises as `ModelEnsemble.member` does."""
         if noise:
             raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
-        member = self.members[checked_index(index, self.leading)[0]]
-        return copied(member)
+        return copied(self.members[self._place(index)[0]])
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.own_batches:
@@ -70,9 +50,6 @@ class MemberCopies(nn.Module):
             for i, member in enumerate(self.members)
         ]
         return stack_nested(outputs, "the output")
-
-    def extra_repr(self) -> str:
-        return f"leading={self.leading}"
 
 
 def copied(model: nn.Module) -> nn.Module:

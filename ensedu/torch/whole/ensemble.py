@@ -7,10 +7,11 @@ from torch import nn
 
 from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
+from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.tensor_checks import class_path
-from ensedu.torch.whole.arrays import give_buffers, layer_options, with_arrays
-from ensedu.torch.whole.copies import copied, without_values
+from ensedu.torch.whole.arrays import give_buffers, options_of, with_arrays
+from ensedu.torch.whole.copies import copied
 from ensedu.torch.whole.members import ModelEnsemble
 from ensedu.torch.whole.modules import DROPOUT_AXES
 from ensedu.torch.whole.refusals import (
@@ -19,7 +20,7 @@ from ensedu.torch.whole.refusals import (
     refuse_parameters,
     warn_of_unregistered,
 )
-from ensedu.torch.whole.roles import Plan, is_within, names_of, plan
+from ensedu.torch.whole.roles import Plan, is_within, names_of, plan_of
 from ensedu.torch.whole.starts import member_copies, start_near, warn_of_training_lost
 
 
@@ -32,7 +33,7 @@ def ensemble(
     shared: Sequence[str | type] = (),
     modulated: Sequence[str | type] = (),
     **options: Any,
-) -> Any:
+) -> Ensemble:
     """Turn a model into an ensemble: what it returns gets an axis of members, (B, …) to (M, B, …).
 
     Member i is the model itself with weights of its own, so members cannot mix, whatever the model
@@ -92,9 +93,9 @@ def ensemble(
     Returns
     -------
     ModelEnsemble or MemberCopies
-        Both have ``member(index, noise=None)``, one member as a plain module, ``leading``, the axes
-        in front of the batch, and ``ensemble_size``; the first also ``samples``, ``noise`` and
-        ``in_turn``.
+        An `ensedu.torch.base.Ensemble`, which has ``member(index, noise=None)``, one member as a
+        plain module, ``leading``, the axes in front of the batch, ``ensemble_size`` and
+        ``samples``; the first of them also ``noise`` and ``in_turn``.
 
     Raises
     ------
@@ -126,56 +127,66 @@ def ensemble(
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
-    row = METHODS[
-        checks.one_of(
-            "method", method, [k for k, r in METHODS.items() if r.members or r.stochastic]
-        )
-    ]
+    accepted = [key for key, row in METHODS.items() if row.members or row.stochastic]
+    row = METHODS[checks.one_of("method", method, accepted)]
     M, S = checked_sizes(method, ensemble_size, samples)
-    if row.apart:
-        known = ["initialize"]
-    else:
-        known = [] if row.drops_units else [*layer_options(method)]
-        known += ["head", "init_std"] if row.body else []
+    known = options_of(method)
     for option in options:
         if option not in known:
             raise TypeError(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
     refuse_modules(model)
-    names = names_of(model, shared, "shared")
+    kept = names_of(model, shared, "shared")
     scaled = names_of(model, modulated, "modulated")
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
     if row.apart:
-        warn_of_training_lost(model, method, names, options)
-        return member_copies(model, M, names, options.get("initialize"))
-    sizes = (S, M if row.members else None)
+        return member_copies(model, method, M, kept, options)
     if row.drops_units:
-        dropouts = _dropouts(model, names)
-        model = _unfused(model)
-        return ModelEnsemble(
-            without_values(model), copied(model), Plan((), {}), sizes, dropouts=dropouts
-        )
+        return _with_dropout(model, S, kept)
     if row.body:
-        plans = _plan_of_head(model, options.get("head"))
-    else:
-        plans = plan(model, names, scaled)
-        if not plans.sources:
-            raise ValueError(
-                "model has no layer to swap; accepted is a model with a weight, such as that of an "
-                "nn.Linear or nn.Conv2d, that is not listed in shared"
-            )
-    warn_of_training_lost(model, method, names, options)
-    members = {"ensemble_size": M} if row.members else {}
-    stored = with_arrays(model, plans, method, members, {} if row.body else options)
-    if row.body and options.get("init_std") is not None:
-        head = options["head"]
+        return _with_heads(model, method, M, kept, options)
+    return _with_weights(model, method, M, S, plan_of(model, kept, scaled), kept, options)
+
+
+def _with_weights(
+    model: nn.Module, method: str, M: int, S: int | None, plan: Plan, shared: tuple[str, ...],
+    options: dict[str, Any],
+) -> ModelEnsemble:  # fmt: skip
+    """Give members weights and buffers: fast weights around the model's own, or distributions."""
+    if not plan.sources:
+        raise ValueError(
+            "model has no layer to swap; accepted is a model with a weight, such as that of an "
+            "nn.Linear or nn.Conv2d, that is not listed in shared"
+        )
+    warn_of_training_lost(model, method, shared, options)
+    if not METHODS[method].members:
+        return ModelEnsemble(model, with_arrays(model, plan, method, {}, options), plan, None, S)
+    stored = with_arrays(model, plan, method, {"ensemble_size": M}, options)
+    give_buffers(stored, M)
+    return ModelEnsemble(model, stored, plan, M, S)
+
+
+def _with_heads(
+    model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
+) -> ModelEnsemble:
+    """Give each member one layer of its own."""
+    head = options.get("head")
+    plan = _plan_of_head(model, head)
+    warn_of_training_lost(model, method, shared, options)
+    stored = with_arrays(model, plan, method, {"ensemble_size": M}, {})
+    if options.get("init_std") is not None:
         start_near(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
-    if row.members and not row.body:
-        give_buffers(stored, M)
-    return ModelEnsemble(without_values(model), stored, plans, sizes, has_body=bool(row.body))
+    return ModelEnsemble(model, stored, plan, M, None, has_body=True)
+
+
+def _with_dropout(model: nn.Module, S: int | None, shared: tuple[str, ...]) -> ModelEnsemble:
+    """Let dropout stay active."""
+    dropouts = _dropouts(model, shared)
+    model = _unfused(model)
+    return ModelEnsemble(model, copied(model), Plan((), {}), None, S, dropouts=dropouts)
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:
@@ -196,7 +207,7 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
         if head
         else []
     )
-    return plan(model, tuple(others), ())
+    return plan_of(model, tuple(others), ())
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:

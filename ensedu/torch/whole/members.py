@@ -6,22 +6,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ensedu.common import checks
+from ensedu.torch.base import Ensemble
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
+from ensedu.torch.whole.copies import without_values
 from ensedu.torch.whole.modules import FixedDropout, restart_masks
 from ensedu.torch.whole.passes import Passes
 from ensedu.torch.whole.roles import Plan
-from ensedu.torch.whole.run import Noise, Run, checked_index
+from ensedu.torch.whole.run import Noise, Run
 
 
-class ModelEnsemble(nn.Module):
+class ModelEnsemble(Ensemble):
     """A model with weights for each member: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
 
-    ``net(x)[i]`` is the model run with the weights of member i, for all members at once by
-    ``torch.func.vmap``. Where vmap has no rule for what a model does, members run in turn, by the
-    same weights; a warning names the operation. Samples are an axis S, alone or in front of M.
-    Threads may run it at once.
+    ``net(x)[i]`` is the model run with the weights of member i. Samples are an axis S, alone or in
+    front of M. Threads may run it at once.
     """
 
     def __init__(
@@ -29,24 +28,22 @@ class ModelEnsemble(nn.Module):
         model: nn.Module,
         stored: nn.Module,
         plan: Plan,
-        sizes: tuple[int | None, int | None],
+        ensemble_size: int | None,
+        samples: int | None,
         *,
         dropouts: tuple[str, ...] = (),
         has_body: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(ensemble_size, samples)
         #: The model's modules, with the arrays of members where it had parameters.
         self.model = stored
-        self._samples, self._ensemble_size = sizes
         # A body without members runs once, with one mask of its dropout.
         self._has_body = has_body
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
-        owns_buffers = self._ensemble_size is not None and not has_body
-        self._passes = Passes(model, stored, plan, dropouts, owns_buffers)
+        owns_buffers = ensemble_size is not None and not has_body
+        self._passes = Passes(without_values(model), stored, plan, dropouts, owns_buffers)
         self.training = model.training
-        #: Whether an input is (M, B, …), a batch for each member, instead of one for all.
-        self.own_batches = False
 
     @property
     def in_turn(self) -> bool:
@@ -58,41 +55,7 @@ class ModelEnsemble(nn.Module):
         self._passes.in_turn = value
 
     @property
-    def leading(self) -> tuple[int, ...]:
-        """The axes in front of the batch: (M,), (S,) or (S, M)."""
-        return tuple(n for n in (self._samples, self._ensemble_size) if n is not None)
-
-    @property
-    def ensemble_size(self) -> int | None:
-        """Number of members M, ``None`` for a method without."""
-        return self._ensemble_size
-
-    @ensemble_size.setter
-    def ensemble_size(self, value: Any) -> None:
-        more = "another ensemble of the model"
-        if self.samples is not None:
-            more += ", or another number of samples"
-        raise AttributeError(f"ensemble_size cannot be set, got {value!r}; accepted is {more}")
-
-    @property
-    def samples(self) -> int | None:
-        """Number of samples S; it can be set, to any number for a method that draws.
-
-        ``None`` where members are not sampled: the output is then (M, B, …).
-        """
-        return self._samples
-
-    @samples.setter
-    def samples(self, value: int | None) -> None:
-        if not self._passes.paths_that_draw:
-            raise ValueError(f"samples must be left out where nothing is drawn, got {value!r}")
-        if value is not None or self.ensemble_size is None:
-            checks.positive_int("samples", value)
-        self._samples = value
-
-    @property
     def draws(self) -> bool:
-        """Whether two passes in eval mode differ."""
         return bool(self._passes.paths_that_draw)
 
     def noise(
@@ -153,7 +116,7 @@ class ModelEnsemble(nn.Module):
             For another index, for noise that is missing, superfluous or of another shape, and for
             noise that is another for each example (``per_example=True``).
         """
-        place, row = checked_index(index, self.leading), 0
+        place, row = self._place(index), 0
         for number, size in zip(place, self.leading, strict=True):
             row = row * size + number
         own = self._noise_by_part(noise)
@@ -191,9 +154,9 @@ class ModelEnsemble(nn.Module):
         return self._passes.outputs(run, args, kwargs)
 
     def _new_run(self, noise: Noise | None = None, **options: Any) -> Run:
-        apart = options.get("own_batches", False) or not self._has_body
+        independent = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
-        return Run(self._passes.layers, sizes, noise, apart=apart, **options)
+        return Run(self._passes.layers, sizes, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:
@@ -213,6 +176,3 @@ class ModelEnsemble(nn.Module):
                 )
             parts.setdefault(path, {})[own] = value
         return parts
-
-    def extra_repr(self) -> str:
-        return f"leading={self.leading}"

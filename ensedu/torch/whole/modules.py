@@ -3,6 +3,7 @@
 Each function is called as ``does(run, path, module, input)``, and knows by the run who runs.
 """
 
+import threading
 from collections.abc import Sequence
 from functools import partial
 from math import prod
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from ensedu.torch.base import MemberLayer, OfThread
+from ensedu.torch.base import MemberLayer
 from ensedu.torch.whole.run import Run, named_errors
 
 # How many axes behind the batch a dropout drops on their own; None for all.
@@ -61,7 +62,7 @@ def dropout(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
             "does for the gradient, where its masks are gone; accepted is no checkpoint there"
         )
     with run.outside():
-        masks = run.mask_of(path, module.p, _mask_shape(module, input), input.device)
+        masks = run.mask_of(path, module.p, mask_shape(module, input), input.device)
     return input * (run.own(masks).to(input) / (1 - module.p))
 
 
@@ -88,15 +89,15 @@ def normalize(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
         return each_example(run, path, module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
-        inputs = x.unbind() if differ else [x] * run.rows
+        inputs = x.unbind() if differ else [x] * run.number
         # Of what is one for all, the number of batches, each counts from the same.
         stats = {
-            key: rows.unbind() if differs else [rows.clone() for _ in inputs[1:]] + [rows]
-            for key, (rows, differs) in of_members.items()
+            key: stacked.unbind() if differs else [stacked.clone() for _ in inputs[1:]] + [stacked]
+            for key, (stacked, differs) in of_members.items()
         }
         outputs = []
         for i, input in enumerate(inputs):
-            module._buffers = {**buffers, **{key: rows[i] for key, rows in stats.items()}}
+            module._buffers = {**buffers, **{key: stacked[i] for key, stacked in stats.items()}}
             outputs.append(type(module).forward(module, input))
         module._buffers = buffers
         return torch.stack(outputs)
@@ -118,68 +119,13 @@ def what_it_does(module: nn.Module, is_layer: bool, drops: bool) -> Any:
     return each_example if kind in EACH_EXAMPLE else None
 
 
-class Traced:
-    """What some modules do where a compiler follows, which knows no way out of ``vmap``."""
-
-    run: Any = None
-
-    def forward_of(self, module: nn.Module) -> dict[str, Any]:
-        """Return what a module does instead of its class's forward pass, if anything."""
-        kind = type(module)
-        if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
-            return {"forward": partial(self.norm, module)}
-        if isinstance(module, nn.RNNBase):
-            return {"forward": partial(self.recurrent, module)}
-        if kind is nn.Linear:
-            return {"forward": partial(self.linear, module)}
-        return {"forward": partial(self.usual_dropout, module)} if kind in DROPOUT_AXES else {}
-
-    def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
-        """Dropout with one mask for the whole batch of one member, whose noise is given."""
-        run, shape = self.run, _mask_shape(module, input)
-        name = f"mask{run.call_of(path) or ''}"
-        if run.given is None:
-            mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
-        else:
-            mask = run.noise[path][name]
-        return input * (mask.to(input) / (1 - module.p))
-
-    def usual_dropout(self, module: Any, input: Tensor) -> Tensor:
-        """Dropout, whose rule under ``vmap`` takes no batch of any size."""
-        drops, batched = DROPOUT_AXES[type(module)], BATCHED.get(type(module), input.ndim)
-        if not module.training or input.ndim != batched:
-            return type(module).forward(module, input)
-        # Of some kinds whole channels go.
-        channels = input if drops is None else input.flatten(2)[..., 0]
-        factors = (torch.rand_like(channels) >= module.p) / (1 - module.p)
-        return input * factors[(..., *[None] * (input.ndim - factors.ndim))]
-
-    def linear(self, module: Any, input: Tensor) -> Tensor:
-        """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""
-        y = input @ module.weight.mT
-        return y if module.bias is None else y + module.bias
-
-    def recurrent(self, module: Any, *args: Any, **kwargs: Any) -> Any:
-        """An RNN, which keeps a list of its parameters."""
-        list_weights(module)
-        return type(module).forward(module, *args, **kwargs)
-
-    def norm(self, module: Any, input: Tensor) -> Tensor:
-        """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
-        if module.training or module.running_mean is None:
-            return type(module).forward(module, input)
-        scale = torch.rsqrt(module.running_var + module.eps)
-        scale = scale if module.weight is None else scale * module.weight
-        shift = -module.running_mean * scale
-        shift = shift if module.bias is None else shift + module.bias
-        behind = [1] * (input.ndim - 2)
-        return input * scale.reshape(-1, *behind) + shift.reshape(-1, *behind)
-
-
-class _Calls(OfThread):
-    """How many masks a pass of this thread has taken."""
+class _Calls(threading.local):
+    """How many masks a pass of this thread has taken; a copy starts anew."""
 
     number = 0
+
+    def __reduce__(self) -> tuple[type["_Calls"], tuple[()]]:
+        return type(self), ()
 
 
 class FixedDropout(nn.Module):
@@ -214,7 +160,7 @@ def list_weights(module: nn.RNNBase) -> None:
     module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
 
 
-def _mask_shape(module: Any, input: Tensor) -> tuple[int, ...]:
+def mask_shape(module: Any, input: Tensor) -> tuple[int, ...]:
     """The shape of a mask for each example: of some kinds whole channels go."""
     drops = DROPOUT_AXES[type(module)]
     own = input.ndim - 1 if drops is None else drops

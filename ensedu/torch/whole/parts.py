@@ -14,7 +14,7 @@ from typing import Any
 from torch import nn
 
 from ensedu.torch.trees import CONSTANTS
-from ensedu.torch.whole.modules import Traced, dropout, what_it_does
+from ensedu.torch.whole.modules import what_it_does
 from ensedu.torch.whole.roles import Plan
 
 # What every module has, which is no state of a model.
@@ -65,33 +65,13 @@ class Parts(dict[str, Part]):
                 [key for key, value in vars(module).items() if _is_bound(key, value)],
             )  # fmt: skip
 
-    def copies(self, carried: Collection[tuple[str, str]] = ()) -> dict[str, Any]:
-        """Return a copy of each module, as ``nn.DataParallel`` makes it, without values yet.
+    def copies(
+        self, sources: dict[str, Any], carried: Collection[tuple[str, str]] = ()
+    ) -> dict[str, Any]:
+        """Return a copy of each module, as ``nn.DataParallel`` makes it; they hold each other.
 
         What is `carried`, by path and name, stays as it stands in the net.
         """
-        return self._joined(
-            {path: part.plain if part.is_layer else part.there for path, part in self.items()},
-            carried,
-        )
-
-    def traced_copies(self, traced: Traced) -> dict[str, Any]:
-        """Return what a compiler follows in place of each module."""
-        copies = self._joined({path: part.plain for path, part in self.items()}, ())
-        for path, part in self.items():
-            own = vars(copies[path])
-            own["_parameters"] = {**part.plain._parameters}
-            own["_buffers"] = {**part.plain._buffers}
-            if part.does is dropout:
-                own["forward"] = partial(traced.dropout, path, copies[path])
-            elif "forward" not in own:
-                own |= traced.forward_of(copies[path])
-        return copies
-
-    def _joined(
-        self, sources: dict[str, Any], carried: Collection[tuple[str, str]]
-    ) -> dict[str, Any]:
-        """Return copies of modules that hold each other."""
         copies: dict[str, Any] = {}
         for path, source in sources.items():
             copies[path] = object.__new__(type(source))

@@ -3,37 +3,21 @@
 import copy
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from functools import partial
-from operator import is_
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
-from torch.func import functional_call, vmap
 
-from ensedu.torch.trees import CONSTANTS, map_tensors, named_tensors, stack_nested
-from ensedu.torch.whole.modules import Traced, dropout, list_weights
-from ensedu.torch.whole.parts import OF_MODULES, Parts
+from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
+from ensedu.torch.whole.changes import Change, changes_of, held, keep
+from ensedu.torch.whole.modules import dropout, list_weights
+from ensedu.torch.whole.parts import Parts
 from ensedu.torch.whole.roles import PRODUCTS, Plan
-from ensedu.torch.whole.run import Formed, Noise, Run, functorch
-
-
-@dataclass(eq=False)
-class Change:
-    """A buffer, or an attribute with tensors, that a pass has left on a module.
-
-    Where it stands in the net, its name and value; the path of its module if it is an attribute,
-    and whether members differ in it.
-    """
-
-    there: dict[str, Any]
-    key: str
-    value: Any
-    path: str | None = None
-    differs: bool = True
+from ensedu.torch.whole.run import Formed, Run, functorch
+from ensedu.torch.whole.traced import Traced
 
 
 class Passes:
@@ -58,11 +42,10 @@ class Passes:
         paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
         self.layers = {path: self.stored.get_submodule(path) for path in paths}
         self._parts = Parts(self.plain, self.stored, self.plan, self.dropouts)
-        self._traced = Traced()
-        self._traced_copies = self._parts.traced_copies(self._traced)
+        self._traced = Traced(self._parts)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("layers", "_parts", "_traced", "_traced_copies")
+        made = ("layers", "_parts", "_traced")
         return {key: value for key, value in vars(self).items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -77,20 +60,22 @@ class Passes:
     def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
         if torch.compiler.is_compiling() and self.in_turn:
-            return _uncompiled(self.outputs, run, args, kwargs)
-        if torch.compiler.is_compiling():
+            # Beside the graph. A decorator would load the compiler with the package.
+            return torch.compiler.disable(self.outputs)(run, args, kwargs)
+        if self.in_turn:
+            outputs = self._in_turn(run, (args, kwargs))
+        elif torch.compiler.is_compiling():
             outputs = self._trace(run, args, kwargs)
         else:
-            way = self._in_turn if self.in_turn else self._at_once
-            outputs = way(run, (args, kwargs))
+            outputs = self._at_once(run, (args, kwargs))
         if len(run.leading) == 1:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, run.leading), outputs, "the output")
 
-    def member(self, run: Run, row: int) -> nn.Module:
+    def member(self, run: Run, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
-        shared, rows = self._values(run, clones=False, lowers=False)
-        values = shared | {name: own[row] for name, own in rows.items()}
+        shared, stacked = self._values(run, clones=False, lowers=False)
+        values = shared | {name: own[place] for name, own in stacked.items()}
         member = copy.deepcopy(self.plain)
         for path, module in member.named_modules():
             part = self._parts[path]
@@ -114,7 +99,7 @@ class Passes:
         for (path, key), differs in self._carried.items():
 
             def own_of(_: str, x: Tensor, differs: bool = differs) -> Tensor:
-                return (x[row] if differs else x).detach().clone()
+                return (x[place] if differs else x).detach().clone()
 
             left = vars(self._parts[path].there)[key]
             vars(member.get_submodule(path))[key] = map_tensors(own_of, left, key)
@@ -139,88 +124,80 @@ class Passes:
     def _under_vmap(self, run: Run, inputs: Any) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
         clones = not run.keeps or any(part.there.training for part in self._parts.values())
-        shared, rows = self._values(run, clones=clones, reads=True)
+        shared, stacked = self._values(run, clones=clones, reads=True)
         inputs = run.copied(inputs)
         lazy_load_decompositions()
         # Of an operation without a rule Torch warns, and loops over the members.
         functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with _no_checkpoints(), vmap_increment_nesting(run.rows, run.randomness) as run.level:
-                values = {**shared, **{name: run.own(own) for name, own in rows.items()}}
-                stand_ins = self._stand_ins(run, values)
-                before = self._before(stand_ins)
-                args, kwargs = run.inputs(inputs)
-                outputs = stand_ins[""](*args, **kwargs)
-                changes, constants = self._changes(stand_ins, before, {} if clones else values)
+            with _no_checkpoints(), vmap_increment_nesting(run.number, run.randomness) as run.level:
+                values = {**shared, **{name: run.own(own) for name, own in stacked.items()}}
+                outputs, changes, constants = self._pass(
+                    run, values, inputs, {} if clones else values
+                )
                 for change in changes:
                     change.value, change.differs = run.tree_of_all(change.value, change.key)
                 outputs = map_tensors(
-                    lambda _, y: functorch._remove_batch_dim(y, run.level, run.rows, 0),
+                    lambda _, y: functorch._remove_batch_dim(y, run.level, run.number, 0),
                     outputs, "the output",
                 )  # fmt: skip
         finally:
             run.level = None
             functorch._set_vmap_fallback_warning_enabled(True)
-        for stand_in in stand_ins.values():
-            vars(stand_in).pop("forward", None)  # else they hold themselves, and what was formed
-        self._keep(run, changes, constants)
+        keep(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
     def _in_turn(self, run: Run, inputs: Any) -> Any:
-        """Run one member after the other.
+        """Run one member after the other, outside of a compiler's graph.
 
         What a checkpoint computes again for the gradient finds the values of its member.
         """
         outputs, of_members = [], []
-        shared, rows = self._values(run, clones=True)
+        shared, stacked = self._values(run, clones=True)
         buffers = {name for name, _ in self.plain.named_buffers(remove_duplicate=False)}
-        for member in range(run.rows):
+        for member in range(run.number):
             run.member = member
             run.calls.clear()
             values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
-            values |= {name: run.own(own) for name, own in rows.items()}
-            stand_ins = self._stand_ins(run, values)
-            before = self._before(stand_ins)
-            args, kwargs = run.inputs(run.copied(inputs))
-            outputs.append(stand_ins[""](*args, **kwargs))
-            changes, constants = self._changes(stand_ins, before, {})
+            values |= {name: run.own(own) for name, own in stacked.items()}
+            output, changes, constants = self._pass(run, values, run.copied(inputs), {})
+            outputs.append(output)
             of_members.append(changes)
         run.member = None
         for first, *others in zip(*of_members, strict=True):
             first.value = stack_nested([change.value for change in (first, *others)], first.key)
-        self._keep(run, of_members[0], constants)
+        keep(run, of_members[0], constants, self._carried, self.owns_buffers)
         return stack_nested(outputs, "the output")
 
+    def _pass(
+        self, run: Run, values: dict[str, Tensor], inputs: Any, unmoved: dict[str, Tensor]
+    ) -> tuple[Any, list[Change], list[Any]]:
+        """Run the model's code on `values`; return its outputs, and `changes_of` it."""
+        stand_ins = self._stand_ins(run, values)
+        before = held(self._parts, stand_ins)
+        args, kwargs = run.inputs(inputs)
+        outputs = stand_ins[""](*args, **kwargs)
+        changes, constants = changes_of(self._parts, stand_ins, before, unmoved)
+        if run.level is not None:
+            for stand_in in stand_ins.values():  # else they hold themselves, and what was formed
+                vars(stand_in).pop("forward", None)
+        return outputs, changes, constants
+
     def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
-        """Run as a compiler can follow: all arrays formed, and no state but buffers."""
-        self._traced.run = run
-        for path, copied in self._traced_copies.items():
-            copied.training = self._parts[path].there.training
-        clones = any(copied.training for copied in self._traced_copies.values())
-        shared, rows = self._values(run, clones=clones)
-        seen: list[Any] = []
-
-        def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
-            run.noise = noise
-            run.calls.clear()
-            model, values = self._traced_copies[""], {**shared, **own}
-            seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
-            return [y for _, y in named_tensors(seen[-1], "the output")]
-
-        axis = 0 if run.own_batches else None
-        masks = {path: noise for path, noise in run.noise.items() if path not in self.layers}
-        of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
-        ys = iter(of_all(rows, masks, args, kwargs))
+        """Run as a compiler can follow."""
+        clones = self._traced.trains()
+        shared, stacked = self._values(run, clones=clones)
+        outputs = self._traced.outputs(run, shared, stacked, args, kwargs)
         if clones:
-            values = {**shared, **rows}
+            values = {**shared, **stacked}
             changes = [
-                Change(part.there._buffers, key, values[name], differs=name in rows)
+                Change(part.there._buffers, key, values[name], differs=name in stacked)
                 for part in self._parts.values()
                 for key, name in part.buffers.items()
                 if name in values
             ]
-            self._keep(run, changes, [])
-        return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
+            keep(run, changes, [], self._carried, self.owns_buffers)
+        return outputs
 
     def _values(
         self, run: Run, *, clones: bool, reads: bool = False, lowers: bool = True
@@ -230,7 +207,7 @@ class Passes:
         Of layers that form what the model `reads`, nothing.
         """
         shared: dict[str, Tensor] = {}
-        rows: dict[str, Tensor] = {}
+        stacked: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for part in self._parts.values():
             shortens = lowers and isinstance(part.plain, PRODUCTS)
@@ -241,25 +218,27 @@ class Passes:
                     value = part.there._parameters.get(key)
                 if value is not None:
                     value = _as_autocast(value) if shortens else value
-                    (rows if source else shared)[name] = value
+                    (stacked if source else shared)[name] = value
             for key, name in part.buffers.items():
                 if (value := part.there._buffers[key]) is None:
                     continue
                 # What moves is a row of each member or sample, and begins with what it was before.
-                moves = value.is_floating_point() and clones and run.apart
+                moves = value.is_floating_point() and clones and run.independent
                 owned = value.is_floating_point() and self.owns_buffers
                 if id(value) not in known:
                     own = value[None] if moves and not owned else value
-                    if (owned or moves) and len(own) != run.rows:
-                        own = own.repeat(run.rows // len(own), *[1] * (own.ndim - 1))
+                    if (owned or moves) and len(own) != run.number:
+                        own = own.repeat(run.number // len(own), *[1] * (own.ndim - 1))
                     known[id(value)] = own.clone() if clones else own
-                (rows if owned or moves else shared)[name] = known[id(value)]
-        return shared, rows
+                (stacked if owned or moves else shared)[name] = known[id(value)]
+        return shared, stacked
 
     def _stand_ins(self, run: Run, values: dict[str, Tensor]) -> dict[str, Any]:
         """Return what runs in place of each module: its code, on other values."""
-        stand_ins, at_once = self._parts.copies(self._carried), run.level is not None
-        for path, part in self._parts.items():
+        parts, at_once = self._parts.items(), run.level is not None
+        sources = {path: part.plain if part.is_layer else part.there for path, part in parts}
+        stand_ins = self._parts.copies(sources, self._carried)
+        for path, part in parts:
             stand_in, own = stand_ins[path], vars(stand_ins[path])
             own["training"] = part.there.training and run.keeps
             if at_once and part.is_layer:
@@ -280,80 +259,6 @@ class Passes:
             own[key] = map_tensors(lambda _, x, own_of=own_of: own_of(x), own[key], key)
         return stand_ins
 
-    def _before(self, stand_ins: dict[str, Any]) -> dict[str, tuple[dict[str, Any], Any]]:
-        """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
-        return {
-            path: (own.copy(), {key: _ids(own[key]) for key in self._parts[path].bound})
-            for path, own in ((path, vars(stand_in)) for path, stand_in in stand_ins.items())
-        }
-
-    def _changes(
-        self,
-        stand_ins: dict[str, Any],
-        before: dict[str, tuple[dict[str, Any], Any]],
-        unmoved: dict[str, Tensor],
-    ) -> tuple[list[Change], list[tuple[dict[str, Any], str, Any]]]:
-        """Return buffers but those `unmoved`, and tensors that a pass has left on modules.
-
-        Then what the model counts and switches: where it stands in the net, its name and value.
-        """
-        changes: list[Change] = []
-        constants: list[Any] = []
-        for path, stand_in in stand_ins.items():
-            part, (was, ids), now = self._parts[path], before[path], vars(stand_in)
-            for key, name in part.buffers.items():
-                if (value := stand_in._buffers[key]) is not unmoved.get(name):
-                    changes.append(Change(part.there._buffers, key, value))
-            # Most modules leave nothing, and this sees it soonest.
-            if not ids and len(now) == len(was) and all(map(is_, now.values(), was.values())):
-                continue
-            for key, value in now.items():
-                if value is was.get(key, was) and key not in ids:
-                    continue
-                if key in OF_MODULES or key == "_flat_weights":
-                    continue
-                if isinstance(value, CONSTANTS):
-                    constants.append((vars(part.there), key, value))
-                elif (tensors := _ids(value)) and tensors != ids.get(key):
-                    changes.append(Change(vars(part.there), key, value, path))
-        return changes, constants
-
-    @torch.no_grad()
-    def _keep(self, run: Run, changes: list[Change], constants: list[Any]) -> None:
-        """Keep in the net what a pass has changed, of all members, if the run keeps it."""
-        if not run.keeps:
-            return
-        for there, key, value in constants:
-            there[key] = value
-        for change in changes:
-            there, key, value, differs = change.there, change.key, change.value, change.differs
-            if change.path is not None:
-                there[key] = value
-                self._carried[change.path, key] = differs
-                continue
-            stored, floats = there[key], value.is_floating_point()
-            if differs and not floats and not bool((value == value[0]).all()):
-                raise ValueError(
-                    f"the model writes another {key} for each member, a buffer of {value.dtype} "
-                    "that is one for all; accepted is one of floating point, or a deep ensemble"
-                )
-            if not differs:
-                value = value[None]
-            elif floats and self.owns_buffers:
-                value = value.unflatten(0, (-1, run.leading[-1]))
-            if stored is None or value.shape[1:] != stored.shape:
-                there[key] = value.mean(0) if floats else value[0]
-            elif floats and differs:  # by the mean over samples, which leaves alone what is equal
-                stored += (value - stored).mean(0)
-            else:
-                stored.copy_(value[0])
-
-
-@torch.compiler.disable
-def _uncompiled(outputs: Any, run: Run, args: Any, kwargs: Any) -> Any:
-    """Run members in turn, which no compiler follows, outside of its graph."""
-    return outputs(run, args, kwargs)
-
 
 def _as_autocast(value: Tensor) -> Tensor:
     """Under vmap a product adds its bias by itself, which autocast does not shorten."""
@@ -361,14 +266,6 @@ def _as_autocast(value: Tensor) -> Tensor:
     if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         return value.to(torch.get_autocast_dtype(kind))
     return value
-
-
-def _ids(value: Any) -> tuple[int, ...]:
-    """Tell apart the tensors that an attribute holds."""
-    if isinstance(value, (Tensor, list, tuple, dict)):
-        with suppress(TypeError):  # of what could hide some
-            return tuple(id(x) for _, x in named_tensors(value))
-    return ()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
 from ensedu.torch.tensor_checks import class_path
 
@@ -21,7 +22,7 @@ def refuse_modules(model: nn.Module) -> None:
                 f"{name or 'model'} is compiled ({class_path(module)}); accepted is the model "
                 "itself, whose ensemble can be compiled"
             )
-        if hasattr(module, "leading") and hasattr(module, "member"):
+        if isinstance(module, Ensemble):
             raise ValueError(
                 f"{name or 'model'} is an ensemble already ({class_path(module)}); accepted is a "
                 "model of one network"

@@ -70,7 +70,7 @@ class Use:
         return f"{self.path}.{self.key}".lstrip(".")
 
 
-def plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
+def plan_of(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
     """Say what of a model has arrays of members.
 
     Raises ``ValueError``, which names all, for matrices of the model's own, and for a tie between
@@ -144,9 +144,8 @@ def multiplier(use: Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module,
     """Return path and module of what multiplies with a parameter, and what that calls it."""
     if not isinstance(use.owner, ParametrizationList):
         return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
-    path, _, name = use.path.rpartition(".parametrizations.")
-    if not name:  # of the model itself
-        path, name = "", use.path.removeprefix("parametrizations.")
+    before, _, name = use.path.rpartition("parametrizations.")
+    path = before.removesuffix(".")  # "" for the model itself
     return path, modules[path], name
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ensedu.common import checks
 from ensedu.torch.base import depends_on_input
 from ensedu.torch.dropout import checked_mask
 from ensedu.torch.trees import map_tensors, named_tensors
@@ -33,8 +32,8 @@ class Run:
     #: Noise that a caller gave, by path; ``None`` to draw, from the generator.
     given: Noise | None = None
     generator: torch.Generator | None = None
-    #: Whether members draw masks of dropout, and move running statistics, each for itself.
-    apart: bool = True
+    #: Whether each member draws masks of dropout of its own, and moves running statistics.
+    independent: bool = True
     #: Whether inputs are (M, B, …), a batch for each member.
     own_batches: bool = False
     #: Whether the net is in its own mode, and its state moves.
@@ -46,17 +45,18 @@ class Run:
     def __post_init__(self) -> None:
         #: The axes in front of the batch, and how many members run, those of each sample.
         self.leading = tuple(size for size in self.sizes if size is not None)
-        self.rows, self.randomness = prod(self.leading), "different" if self.apart else "same"
+        self.number = prod(self.leading)
+        self.randomness = "different" if self.independent else "same"
         self.noise: Noise = self.given or {}
         #: How often each part was called.
         self.calls: Counter[str] = Counter()
         self._arrays: dict[str, dict[str, Tensor | None]] = {}
 
-    def own(self, rows: Tensor) -> Tensor:
+    def own(self, stacked: Tensor) -> Tensor:
         """Return what the member that runs has of (members, …)."""
         if self.member is not None:
-            return rows[self.member]
-        return functorch._add_batch_dim(rows, 0, self.level)
+            return stacked[self.member]
+        return functorch._add_batch_dim(stacked, 0, self.level)
 
     def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
         """Return what all members have of x, (members, …), or x itself where they do not differ."""
@@ -69,11 +69,11 @@ class Run:
         """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
         differ = any(self.of_all(x)[1] for _, x in named_tensors(tree))
 
-        def rows(_: str, x: Tensor) -> Tensor:
-            x, has_rows = self.of_all(x)
-            return x if has_rows or not differ else x.expand(self.rows, *x.shape)
+        def of_each(_: str, x: Tensor) -> Tensor:
+            x, differs = self.of_all(x)
+            return x if differs or not differ else x.expand(self.number, *x.shape)
 
-        return map_tensors(rows, tree, name), differ
+        return map_tensors(of_each, tree, name), differ
 
     def copied(self, inputs: Any) -> Any:
         """Return copies, for a model that works in place; of own batches one for each sample."""
@@ -150,19 +150,18 @@ class Run:
                 "accepted are the inputs too, net.noise(generator, x)"
             )
         if depends_on_input(layer):  # noise of the weights makes one function of such a layer, too
-            rows = [layer.noise(self.generator) for _ in range(self.rows)]
-            return {key: torch.stack([row[key] for row in rows]) for key in rows[0]}
+            draws = [layer.noise(self.generator) for _ in range(self.number)]
+            return {key: torch.stack([draw[key] for draw in draws]) for key in draws[0]}
         pixels = [1] * (-2 - layer.batch_axis)
         return layer.noise(self.generator, (*self.leading, 1, layer.inputs, *pixels))
 
     def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
         """Return the mask of this call of a dropout, for all members."""
-        number = self.call_of(path)
-        name, every = f"mask{number or ''}", (self.rows, *shape)
+        name, every = f"mask{self.call_of(path) or ''}", (self.number, *shape)
         masks = self.noise.setdefault(path, {})
         if name not in masks:
             self._check_may_draw(path)
-            sizes = (self.rows, 1, *shape[1:])
+            sizes = (self.number, 1, *shape[1:])
             masks[name] = torch.rand(sizes, generator=self.generator, device=device) >= p
         with named_errors(path):
             return checked_mask({"mask": masks[name]}, every, len(shape) - 1)
@@ -186,15 +185,15 @@ class Run:
                 if getattr(layer, "bias_mean", None) is not None:
                     bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
                 if bias is not None:
-                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.rows, -1)
+                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.number, -1)
                 weight = weight.flatten(0, len(self.leading) - 1)
                 self._arrays[path] = {"weight": weight, "bias": bias}
         return self._arrays[path]
 
     def read(self, path: str, key: str) -> Tensor | None:
         """Return what a layer has for its weight or bias, where the model itself reads it."""
-        rows = self.arrays(path)[key]
-        return None if rows is None else self.own(rows)
+        stacked = self.arrays(path)[key]
+        return None if stacked is None else self.own(stacked)
 
 
 class Formed(dict[str, Any]):
@@ -223,17 +222,3 @@ def named_errors(path: str) -> Iterator[None]:
         yield
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path or 'the model'}: {error}") from None
-
-
-def checked_index(index: Any, leading: tuple[int, ...]) -> tuple[int, ...]:
-    """Check the index of a member, an integer or one for each leading axis."""
-    numbers = index if isinstance(index, tuple) else (index,)
-    if len(numbers) != len(leading):
-        raise ValueError(
-            f"index must be {'an integer' if len(leading) == 1 else '(sample, member)'} for "
-            f"leading axes {leading}, got {index!r}"
-        )
-    for number, size in zip(numbers, leading, strict=True):
-        if checks.natural_int("index", number) >= size:
-            raise ValueError(f"index must be below the leading axes {leading}, got {index!r}")
-    return tuple(int(number) for number in numbers)

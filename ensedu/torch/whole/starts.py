@@ -14,24 +14,24 @@ from torch.nn.modules.conv import _ConvNd
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.tensor_checks import class_path
-from ensedu.torch.whole.arrays import layer_options
+from ensedu.torch.whole.arrays import options_of
 from ensedu.torch.whole.copies import MemberCopies, detached_tensors
 from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
 
-# Of each option that chooses how members start: what becomes of a trained model without it, the
-# start that keeps what it has learned, and the one that is usual.
+# Of each option, with its default, by which members start anew: what becomes of a trained model,
+# the start that keeps what it has learned, and the usual one.
 ANEW = {
-    "initialize": (
+    ("initialize", None): (
         "each member starts anew",
         "initialize=networks.pop, of a list of M networks that you trained",
         "initialize=lambda: Net()",
     ),
-    "init": (
+    ("init", "signs"): (
         "fast weights start as random signs, which undo it",
         'init="normal", init_std=0.03',
         'init="signs"',
     ),
-    "init_std": ("each member has a new head", "init_std=0.03", "init_std=None"),
+    ("init_std", None): ("each member has a new head", "init_std=0.03", "init_std=None"),
 }
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
@@ -41,11 +41,7 @@ MOST_APART = 1.5
 
 def start_option(method: str) -> str:
     """Name the option without which members of a method start anew, or return ""."""
-    row = METHODS[method]
-    if row.apart or row.body:
-        return "init_std" if row.body else "initialize"
-    signs = not row.drops_units and layer_options(method).get("init") == "signs"
-    return "init" if signs else ""
+    return next((pair[0] for pair in options_of(method).items() if pair in ANEW), "")
 
 
 def warn_of_training_lost(
@@ -55,14 +51,14 @@ def warn_of_training_lost(
     option = start_option(method)
     if not option or option in options:
         return
-    what, near, anew = ANEW[option]
+    what, near, anew = ANEW[option, options_of(method)[option]]
     trained = trained_part(model, shared)
     new_head = METHODS[method].body and trained and _is_new(model.get_submodule(options["head"]))
     if trained and not new_head:
         warnings.warn(
             f"model looks trained ({trained} holds what no usual initialization gives), but {what}."
             f" What it has learned is kept by {near}; {anew} says that a new start is meant",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -113,9 +109,11 @@ def start_near(heads: Any, head: Any, std: Any) -> None:
 
 
 def member_copies(
-    model: nn.Module, M: int, shared: tuple[str, ...], initialize: Callable[..., Any] | None
+    model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
 ) -> MemberCopies:
     """Return M copies of `model` that start anew, but for what is `shared`."""
+    warn_of_training_lost(model, method, shared, options)
+    initialize = options.get("initialize")
     if initialize is not None and not callable(initialize):
         raise TypeError(
             "initialize must be a function that returns a new model, or one of a module, got "
@@ -153,7 +151,7 @@ def member_copies(
         _warn_of_another_start(model, members[0], shared)
     elif M > 1 and _start_equal(*members[:2]):
         warnings.warn(
-            "members 1 and 2 start equal, and will stay so: initialize draws nothing", stacklevel=4
+            "members 1 and 2 start equal, and will stay so: initialize draws nothing", stacklevel=3
         )
     return MemberCopies(members, shared)
 

@@ -15,42 +15,9 @@ from ensedu.torch import MeanFieldLinear, kl, mlp, predict
 from ensedu.torch.variational import normal_kl, softplus
 from workshop import measured
 from workshop.experiments import bayes, embedded, nuts, nuts_distances, perturbed
-from workshop.experiments import gradient_flow as flow
 from workshop.experiments import running_example as example
 from workshop.experiments.exact import FEATURES, GRID, exact, points
 from workshop.experiments.perturbed import Descent, distance, score_at
-
-
-def by_hand(net, x):
-    """The outputs, and the gradient of each output in all weights, (B, 3 · width)."""
-    (W, w), m = net.weights, 2
-    z = x @ W / m**0.5
-    hidden = np.maximum(z, 0) / W.shape[1] ** 0.5
-    slopes = (z > 0) * w[:, 0] / W.shape[1] ** 0.5
-    inner = x[:, :, None] / m**0.5 * slopes[:, None]
-    return (hidden @ w)[:, 0], np.concatenate([inner.reshape(len(x), -1), hidden], axis=1)
-
-
-def test_what_is_foreseen_is_where_the_linearized_network_goes():
-    """Its weights trained by small steps, with the gradients of the start."""
-    net = flow.network(11, seed=2)
-    (start, slopes), (everywhere, ways) = by_hand(net, flow.X), by_hand(net, flow.ALL)
-    moved, rate = np.zeros(slopes.shape[1]), 1e-3
-    for _ in range(3000):
-        moved -= rate * slopes.T @ (start + slopes @ moved - flow.TARGETS) / 6
-    still = flow.foreseen(net, [0.0, 3.0])
-    np.testing.assert_allclose(still[0], everywhere, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(still[1], everywhere + ways @ moved, rtol=0, atol=2e-3)
-    assert np.abs(still[1] - still[0]).max() > 0.2
-
-
-@pytest.mark.parametrize("mean", [0.0, 0.3, 1.0])
-def test_what_joins_members_is_the_square_of_the_mean(mean):
-    x, u = embedded.inputs_at_angle(-0.5), embedded.by_mean(mean)
-    np.testing.assert_allclose(x @ x.T / 2, [[1, -0.5], [-0.5, 1]], rtol=0, atol=1e-15)
-    found = ntk.limit(x, hidden_layers=2, u=u)
-    for same, cross in (found.shared, found.covariance):
-        np.testing.assert_allclose(cross, mean**2 * same, rtol=0, atol=1e-14)
 
 
 def test_a_pull_at_one_member_is_the_step_of_one_network():

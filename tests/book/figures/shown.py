@@ -122,6 +122,35 @@ def diversity(f):
     return [other.disagreement, one.disagreement], [own for own in places if len(own) == 4]
 
 
+def dragged(f):
+    """Steps are (1 - lr Θ / 2), and small ones e^(-τ Θ / 2), by the kernel's eigenvectors."""
+    rates, patterns = np.linalg.eigh(np.array([[5, 3], [3, 5]]) / 8)
+    start = patterns.T @ (0 - f.targets)
+    ways = (1 - rates * f.time[1]) ** np.arange(101)[:, None], np.exp(-np.outer(f.time, rates))
+    trained, foreseen = (f.targets + (way * start) @ patterns.T for way in ways)
+    top = trained[:, 0].argmax()
+    return (
+        [trained[top, 0], f.time[top], trained[-1, 0], f.time[-1]],
+        [*trained.T, *foreseen.T],
+    )
+
+
+def tug(f, points):
+    """Both parts are means over weights w = σε, by quadrature; q has the posterior's curvature."""
+    eps, parts = np.polynomial.hermite_e.hermegauss(8)
+    parts, x = parts / parts.sum(), f.inputs[:points]
+
+    def cost(sigma):
+        w = np.multiply.outer(sigma, eps)
+        misfit = (np.multiply.outer(w, x) ** 2).sum(-1) / (2 * f.noise**2)
+        return (w**2 / 2 - eps**2 / 2) @ parts - np.log(sigma), misfit @ parts
+
+    kl, misfit = cost(np.geomspace(0.02, 2, 200))
+    below, middle, above = (w**2 / 2 + np.sum((w * x / f.noise) ** 2) / 2 for w in (-1, 0, 1))
+    least = (below - 2 * middle + above) ** -0.5
+    return [points, least][points == 0 :], [kl, misfit, kl + misfit, [least]]
+
+
 def line(f, inputs_around):
     own = f.line(inputs_around)
     correlation = own.covariance[0, 1] / np.sqrt(own.covariance.diagonal().prod())
@@ -243,17 +272,8 @@ def memory(f, width, ensemble_size):
     return [part(1), part(width), width], [[part(batch) for batch in f.steps]]
 
 
-def projected(f, gigabytes_per_second, microseconds_a_message, all_reduce):
-    network = gigabytes_per_second * 1e9, microseconds_a_message / 1e6, all_reduce
-    left = np.array([f.left(devices, *network) for devices in f.devices])
-    return [left[f.devices.index(1024)], 1024], [100 * left]
-
-
 SHOWN = {
-    "fig-r1-distribution": lambda f, method: (
-        {"rank-1": "move together", "mean-field": "moves for itself"}[method],
-        f.draws[{"rank-1": "rank1", "mean-field": "mean_field"}[method]],
-    ),
+    "fig-r1-distribution": lambda f: ("whole rows and whole columns", f.samples["rank1"]),
     "fig-co-depth": lambda f, width: (
         [width, *(weights_of(f, width)[k][-1] for k in (DEEP, BATCH))],
         [*weights_of(f, width).values()],
@@ -307,6 +327,7 @@ SHOWN = {
         [[0, ratio] for ratio in f.ratios[images].values()],
     ),
     "fig-tbe-diversity": diversity,
+    "fig-bbb-tug": tug,
     "fig-bbb-ellipses": line,
     "fig-bbb-distances": lambda f: (
         [sum(own["regions"] > 1 for own in f.ratios.values()), 5],
@@ -346,6 +367,7 @@ SHOWN = {
     ),
     "fig-bandit": regret,
     "fig-images-out": crop,
+    "fig-gf-dragged": dragged,
     "fig-gf-first": first,
     "fig-gf-units": units,
     "fig-ee-pull": pull,
@@ -366,5 +388,4 @@ SHOWN = {
     ),
     "fig-sp-speed-up": times,
     "fig-sp-kept": memory,
-    "fig-sp-projected": projected,
 }  # fmt: skip

@@ -95,26 +95,6 @@ def test_a_band_is_rounded_and_belongs_to_one_model_of_one_set_of_points():
     assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
 
 
-@pytest.mark.large
-@pytest.mark.parametrize("name", toys.TOYS)
-def test_presets_follow_their_curve_or_their_classes(name):
-    toy = toys.TOYS[name]
-    points = np.concatenate([toys.points(name, seed=seed) for seed in range(20)])
-    assert len(points) == 20 * toy.number
-    if toy.truth is None:
-        assert points.shape[1] == 3
-        labels, counts = np.unique(points[:, 2], return_counts=True)
-        assert labels.tolist() == list(range(toy.classes))
-        assert np.ptp(counts) <= 20
-        return
-    points = points[np.abs(points[:, 0]) > 0.001]  # where the step is, x was rounded
-    away = points[:, 1] - [toy.truth(x) for x in points[:, 0]]
-    grows = 0.3 + 1.7 * (points[:, 0] + 4) / 4 if name == "wave" else 1.0
-    z = away / (toy.noise * grows)
-    assert abs(z.mean()) < 5 / len(z) ** 0.5
-    assert abs(z.std() - 1) < 5 / (2 * len(z)) ** 0.5
-
-
 def test_the_running_example_is_that_of_the_book():
     grid = np.linspace(-5, 5, 11)
     np.testing.assert_allclose([*map(toys.TOYS["gap"].truth, grid)], gap.truth(grid), atol=1e-15)

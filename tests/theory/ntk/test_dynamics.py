@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from ensedu.theory.ntk import Modulation, embedded, flow, modes, tangent
+from ensedu.theory.ntk import Modulation, embedded, flow, limit, modes, tangent
 
 M, B = 3, 5
 
@@ -62,6 +62,8 @@ def test_bad_input_is_named():
         (lambda: flow(kernel, start, y, 3.0), "times must be"),
         (lambda: modes(3, -0.6), "ratio must be"),
         (lambda: modes(0, 0.1), "ensemble_size"),
+        (lambda: limit(start, hidden_layers=1, bias_std=1e200), "bias_std must have a finite squ"),
+        (lambda: limit(start, hidden_layers=1, v=Modulation("bernoulli", p=0.5)), "v must not be"),
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             call()

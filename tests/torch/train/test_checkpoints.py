@@ -227,6 +227,7 @@ BAD = {
     "optimizer must be an Optimizer or None": lambda: save(FOLDER, RUN.net, "adam", 1),
     "step must be a positive integer, got 0": lambda: RUN.save(FOLDER, 0),
     "keep must be a positive": lambda: RUN.save(FOLDER, 1, keep=0),
+    "extra must be a dict": lambda: RUN.save(FOLDER, 1, extra=[1]),
     "extra must hold what JSON can": lambda: RUN.save(FOLDER, 1, extra={"a": {1, 2}}),
     "optimizer's search must hold what JSON can": lambda: WITH_SETTING.save(FOLDER, 1),
     "generators must be a dict of": lambda: save(FOLDER, RUN.net, None, 1, generators={"a": 5}),

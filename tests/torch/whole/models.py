@@ -4,6 +4,7 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import torch
@@ -157,7 +158,7 @@ SEQUENTIAL = {
     ]),
     "decoder": (image(4, 3, 5), "3", lambda: [
         nn.ConvTranspose2d(4, 6, 3, stride=2, groups=2), nn.ELU(), nn.Dropout(0.3),
-        nn.Conv2d(6, 2, 1),
+        nn.Conv2d(6, 2, 1, bias=False),
     ]),
     "old weight norm": (vectors, "4", lambda: [
         torch.nn.utils.weight_norm(nn.Linear(m, n)), nn.Tanh(), Residual(nn.Linear(n, n)),
@@ -175,6 +176,9 @@ SEQUENTIAL = {
 for name, (given, head, layers) in SEQUENTIAL.items():
     add(name, given, head=head)(lambda layers=layers: nn.Sequential(*layers()))
 add("one layer", image(2, 3, m), head="")(lambda: nn.Linear(m, 2))
+add("one layer, weight norm", vectors, head=None)(
+    lambda: parametrizations.weight_norm(nn.Linear(m, 2))
+)
 
 
 @add("U-Net", image(2, 6, 4))
@@ -513,7 +517,7 @@ class Mixup(Vectors):
 class Listed(Vectors):
     def __init__(self):
         super().__init__()
-        self.order = [self.hidden, {"last": self.head}]
+        self.order = [partial(self.hidden), {"last": self.head}]
 
     def forward(self, x):
         return self.order[1]["last"](self.order[0](x))

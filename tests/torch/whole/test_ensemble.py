@@ -107,9 +107,10 @@ def test_noise_for_each_example_is_that_of_a_batch_of_one():
 def test_estimators_are_those_of_the_layer(estimator):
     net = et.ensemble(nn.Linear(m, 2).double(), "mean_field", samples=M, estimator=estimator)
     x = numbers(B, m)
-    noise = net.noise(None, x)
-    known = net.model(x.expand(M, B, m), {key.lstrip("."): v for key, v in noise.items()})
-    torch.testing.assert_close(net(x, noise=noise), known, **EXACT)
+    for given in ((x,), ()):  # without inputs it is noise of the weights
+        noise = net.noise(None, *given)
+        known = net.model(x.expand(M, B, m), {key.lstrip("."): v for key, v in noise.items()})
+        torch.testing.assert_close(net(x, noise=noise), known, **EXACT)
     assert not torch.allclose(net(x), net(x))
 
 

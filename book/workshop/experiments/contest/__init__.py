@@ -52,11 +52,12 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, HALVES, TABULAR
+from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.forecasts import LEVEL
 from ensedu.contest.rounds import fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, given
@@ -66,6 +67,13 @@ from workshop.experiments.contest.tasks import TASKS
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
+#: Two at half the width.
+HALVES = {
+    f"{name}_half": replace(one, label=f"{one.label}, ½ width", scale=0.5)
+    for name, one in CONTESTANTS.items() if name in ("deep_ensemble", "batch_ensemble")
+}  # fmt: skip
+#: One network under another name, which is neither better nor worse.
+AGAIN = {"again": replace(CONTESTANTS[REFERENCE], label="one network, again")}
 #: Who takes part in some table.
 ENTRANTS = CONTESTANTS | HALVES | AGAIN | TABULAR
 #: The tasks on which networks of half the width take part, too.

@@ -10,13 +10,14 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.contest.contestants import AGAIN, CONTESTANTS, REFERENCE, TABULAR
+from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.rounds import FRESH
 from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
 from workshop import measured
+from workshop.experiments.contest import AGAIN
 from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from workshop.plot import PooledEffect
 
@@ -162,6 +163,7 @@ def prices() -> dict[str, dict[str, float | None]]:
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
+@functools.cache
 def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
     """Return `compared` of NLLs in other ways, by words: other references and fewer tasks."""
     tasks = task_scores("nll", tempered)

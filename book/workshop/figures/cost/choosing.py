@@ -59,6 +59,7 @@ class Budget(Computed):
     """
 
     formula = "budget"
+    edges: ClassVar = {price: (f"{price}_beyond", "bottom", "top") for price in PRICES}
     start: ClassVar = {"memory": 2, "training": 4, "passes": 4}
     choices: ClassVar = {
         "memory": [*steps(1, 5, 0.1), *range(6, 23)],
@@ -84,9 +85,7 @@ class Budget(Computed):
         for paid in product((False, True), repeat=len(better)):
             found = [names[name] for name, one in zip(better, paid, strict=True) if one]
             said = ", ".join(found) or "none of them for sure"
-            self.words.append(
-                f"You can pay for {{fit}} of {len(names)}. Better than one network: {said}."
-            )
+            self.words.append(f"Better than one network: {said}. Left: {{fit}} of {len(names)}.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
         """Return which prices are too high, how many contestants are left, and who is not."""
@@ -133,9 +132,12 @@ class Budget(Computed):
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
                 at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
-                write(figure, x, at, words, va="center", weight="bold", fontsize=size, color=own)
+                style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
+                # On a phone a name stands on the lines of its panel, and ends them.
+                ground = {"fc": PAGE, "ec": "none", "pad": 0.5} if narrow else None
+                write(figure, x, at, words, va="center", bbox=ground, **style)
                 struck = place(figure, x, at - step / 2, wide, step)
-                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=3)
+                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                 struck.axis("off")
                 struck.plot(
                     found["across"], found[f"row_{k}"], color=own, lw=0.9, label="_struck",

@@ -1,10 +1,9 @@
-"""What *Speed and memory* draws and says: times, bytes that are kept, and many devices."""
+"""What *Speed and memory* draws and says: times, and bytes that are kept."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from workshop import plot
-from workshop.plot.moving import Computed, moving_curves, steps
 from workshop.plot.style import MUTED, Figure
 
 # Captions.
@@ -16,11 +15,6 @@ MEMORY = (
     "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
     "line falls where the rule begins to fold. Counted with Adam, without what is needed for a "
     "moment only."
-)
-PROJECTED = (
-    "The more devices, the longer a step waits for their messages. Projected, not measured: "
-    "networks 64-256-256-10, four members and 128 examples a device, one thread each. A rank-1 BNN "
-    "sends what a BatchEnsemble sends."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
 
@@ -110,54 +104,4 @@ class Memory:
         return (
             f"A BatchEnsemble keeps {100 * one:.0f}% of a deep ensemble's bytes with one example, "
             f"{100 * many:.0f}% with {width:,}."
-        )
-
-
-class Projected(Computed):
-    """What is left of each device's speed, which a page computes.
-
-    Parameters
-    ----------
-    left
-        The part of a BatchEnsemble, by devices, bytes a second, seconds a message, and the way.
-    data
-        ``computing``, the seconds of a step, and ``gradient``, the bytes that all sum.
-    """
-
-    formula = "devices"
-    words = ("Of its speed each device keeps {at:.0f}% among 1,024, with a BatchEnsemble.",)
-    devices = (1, 2, 4, 16, 64, 256, 1024, 4096)
-    start: ClassVar = {"gigabytes_per_second": 1, "microseconds_a_message": 10}
-    choices: ClassVar = {
-        "gigabytes_per_second": [*steps(0.1, 1, 0.05), *steps(1.25, 10, 0.25)],
-        "microseconds_a_message": steps(0, 100, 1),
-        "all_reduce": ["in a ring", "by halves"],
-    }
-
-    def __init__(
-        self, left: Callable[[int, float | int, float | int, str], float | int],
-        data: Mapping[str, float | int],
-    ) -> None:  # fmt: skip
-        self.left, self.data = left, {"devices": self.devices, **data}
-
-    def numbers(
-        self, gigabytes_per_second: float | int, microseconds_a_message: float | int,
-        all_reduce: str,
-    ) -> dict[str, Any]:  # fmt: skip
-        """Return percents, one a number of devices."""
-        network = 1e9 * gigabytes_per_second, 1e-6 * microseconds_a_message, all_reduce
-        left = [100 * self.left(R, *network) for R in self.devices]
-        alone = [100] * len(self.devices)
-        return {"devices": self.devices, "left": left, "alone": alone, "at": left[-2]}
-
-    def draw(self, **network: Any) -> Figure:
-        """Draw both methods over the number of devices."""
-        return moving_curves(
-            self.numbers(**network),
-            "devices",
-            {"deep_ensemble": "alone", "batch_ensemble": "left"},
-            xlabel="devices, four members each",
-            ylabel="speed of each device, % of one alone",
-            log_x=True,
-            ylim=(0, 105),
         )

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ensedu import counting
-from workshop.plot.moving import Computed, moving_curves
-from workshop.plot.style import Figure
+from workshop.plot.moving import Computed, moves, moving_curves
+from workshop.plot.style import MUTED, Figure, house_style
+from workshop.plot.text_layout import SMALL
 
 CAPTION = (
-    "Every member has a matrix of its own, made of the gray one. It stores only the column r, the "
-    "row s and a bias; the dashed numbers are computed. Point at one of them to see what it is "
-    "made of, or change a stored number."
+    "Every member has a matrix of its own, but stores only the column r, the row s and a bias; the "
+    "dashed numbers are computed. Point at one to see of what, or change a stored number."
 )
 ALT = (
     "A gray window of six by six weights, stored once. For each member a column of six numbers at "
@@ -18,10 +18,11 @@ ALT = (
     "them, in dashed frames, the weights of the gray window times the numbers of row and column."
 )
 SAVES = (
-    "The wider the layer, the more a BatchEnsemble saves, down to one member's part of all. Very "
-    "narrow layers store more. Layers with as many outputs as inputs."
+    "The wider a square layer, the more a BatchEnsemble saves: what it stores falls toward a part "
+    "1/M of a deep ensemble (thin line). Very narrow layers store more (gray)."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
+TOP = 140  # percent: the end of the axis
 
 
 class Saves(Computed):
@@ -53,17 +54,25 @@ class Saves(Computed):
         least = counting.break_even_width([None, None], METHODS[1], members)
         return {
             "widths": widths, "alone": [100] * len(widths), "part": part, "at": part[at],
-            "least": least,
+            "least": least, "ends": [widths[0], widths[-1]], "limit": [100 / members] * 2,
         }  # fmt: skip
 
     def draw(self, members: int) -> Figure:
-        """Draw both methods over the width."""
-        return moving_curves(
-            self.numbers(members),
+        """Draw both methods over the width, and what the widest layers come down to."""
+        found = self.numbers(members)
+        figure = moving_curves(
+            found,
             "widths",
             dict(zip(METHODS, ("alone", "part"), strict=True)),
             xlabel="width of the layer",
             ylabel="parameters, % of the deep ensemble's",
             log_x=True,
-            ylim=(0, 140),
+            ylim=(0, TOP),
         )
+        axes, look = figure.axes[0], {"color": MUTED, "zorder": 1}
+        with house_style():
+            axes.plot(found["ends"], found["limit"], gid=moves("ends", "limit"), lw=1, **look)
+            right = {"ha": "right", "va": "center", "fontsize": SMALL}
+            axes.text(found["ends"][1], 130, "stores more", **right, **look)
+        axes.axhspan(100, TOP, fc=MUTED, alpha=0.15, lw=0, zorder=0)
+        return figure

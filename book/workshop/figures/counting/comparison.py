@@ -9,9 +9,9 @@ from workshop.plot.style import Figure
 
 # Captions.
 CAPTION = (
-    "Sharing pays in wide networks, and for many members. Each point is an ensemble of networks "
-    "1-h-…-h-1, its width to the right and its members upward. Press one: the dot moves there, and "
-    "the words say what its ensembles store."
+    "With two or more hidden layers and members, sharing pays once the layers are wide enough. To "
+    "the right is the width h of networks 1-h-…-h-1, upward the number of members. Press a place, "
+    "and read what is stored there."
 )
 ALT = (
     "A map over width and number of members. At the left, in narrow networks, is the blue region "
@@ -21,7 +21,7 @@ ALT = (
 )
 DEPTH = (
     "With one hidden layer the deep ensemble is the smallest of the three, and with two or more, "
-    "at these widths, the largest. Networks 1-h-…-h-1; the single network is 1."
+    "at these widths, the largest. The networks are 1-h-…-h-1, with hidden layers of width h."
 )
 
 METHODS = ("single", "deep_ensemble", "batch_ensemble", "rank1", "mean_field")
@@ -57,7 +57,7 @@ class Depths:
         return plot.growth_curves(
             self.depths, self.counts[width], xlabel="hidden layers",
             ylabel=f"parameters of {self.members} members, over one network's",
-            relative_to="single", ylim=ends(self.counts.values()),
+            relative_to="single", ylim=(0.9, end(self.counts.values())), log_y=True,
         )  # fmt: skip
 
     def say(self, width: int) -> str:
@@ -71,12 +71,12 @@ class Depths:
         )
 
 
-def ends(counts: Iterable[Mapping[str, Sequence[int]]]) -> tuple[int, int]:
-    """Return the ends of an axis that holds all multiples of one network."""
+def end(counts: Iterable[Mapping[str, Sequence[int]]]) -> int:
+    """Return the upper end of an axis, a power of two, that holds all multiples of one network."""
     ratios = [
         number / one
         for own in counts
         for numbers in own.values()
         for number, one in zip(numbers, own["single"], strict=True)
     ]
-    return 0, math.ceil(max(ratios))
+    return 2 ** math.ceil(math.log2(max(ratios)))

@@ -8,10 +8,11 @@ import numpy as np
 from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import key_room, panels, write_key
 from workshop.plot.style import INK, MUTED, PALETTE, Figure, house_style
+from workshop.plot.text_layout import SMALL
 
 CAPTION = (
     "Four members of 1-50-50-1 as a deep ensemble: each stores all matrices and all biases, and "
-    "nothing is stored once for all. Equal areas are equally many parameters."
+    "nothing is stored once for all."
 )
 ALT = (
     "Four equal groups side by side, all in the color of the deep ensemble: a large square of "
@@ -19,14 +20,13 @@ ALT = (
     "once is empty. Beside them, 10,804 parameters."
 )
 GAIN = (
-    "The more the members differ, the less of their errors is left in the average. Left: each "
-    "member's prediction, the truth, and how far off it is. Right: squared errors, of a member on "
-    "average, and of the average."
+    "Where members miss the truth on different sides, their average misses it by less than they "
+    "do on average. First what they predict, then their squared errors, and what is left of these."
 )
-#: Of members, of their average, and of how far they lie from it.
+#: Of members, of their average, and of what it gains.
 MEMBER: dict[str, Any] = {"color": PALETTE["deep_ensemble"], "lw": 3, "solid_capstyle": "butt"}
 AVERAGE: dict[str, Any] = MEMBER | {"color": INK}
-APART: dict[str, Any] = MEMBER | {"alpha": 0.35}
+GAINED: dict[str, Any] = MEMBER | {"alpha": 0.35}
 TRUTH: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": (0, (4, 3))}
 
 
@@ -43,8 +43,8 @@ class Gain(Computed):
 
     formula, drag = "gain", ("at", "rows")
     words = (
-        "The members' squared errors are {own:.2f} on average: {off:.2f} are left in the average, "
-        "{apart:.2f} are gained.",
+        "A member's squared error is {own:.2f} on average: {off:.2f} is left in that of the "
+        "average, {apart:.2f} is gained.",
     )
     choices: ClassVar = {"members": [2, 3, 4, 8]}
 
@@ -69,7 +69,7 @@ class Gain(Computed):
         """Draw what is predicted, and the squared errors as bars."""
         found, bar = self.numbers(members), {"lw": 22}
         with house_style():
-            figure, (left, right) = panels(2, height=2.0, left=0.3, top=key_room(), above=0.3)
+            figure, (left, right) = panels(2, height=1.6, left=0.3, top=key_room(), above=0.3)
             left.axvline(self.truth, **TRUTH)
             off = MEMBER | {"lw": 1.5, "gid": moves("across", "along")}
             left.plot(found["across"], found["along"], **off)
@@ -79,10 +79,11 @@ class Gain(Computed):
             left.set(xlim=(14, 26), ylim=(0, 1), yticks=[], title="predictions")
             for x, y, look in (
                 ("whole", "first", MEMBER), ("left", "second", AVERAGE),
-                ("gained", "second", APART),
+                ("gained", "second", GAINED),
             ):  # fmt: skip
                 right.plot(found[x], found[y], gid=moves(x, y), label=x, **look | bar)
-            right.set(xlim=(0, 12), ylim=(0.4, 2.6), yticks=[], title="squared errors")
-            names = {"members": MEMBER, "their average": AVERAGE, "how far apart": APART}
-            write_key(figure, names | {"truth": TRUTH})
+            right.set(xlim=(0, 10), ylim=(0.4, 2.8), yticks=[], title="squared errors")
+            for y, words in ((2, "a member's, on average"), (1, "left in the average, and gained")):
+                right.text(0.1, y + 0.3, words, color=MUTED, fontsize=SMALL)
+            write_key(figure, {"members": MEMBER, "their average": AVERAGE, "truth": TRUTH})
         return figure

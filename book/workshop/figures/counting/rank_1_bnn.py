@@ -2,33 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap
-from matplotlib.patches import Rectangle
 from numpy import ndarray as Array
 
 from ensedu.methods import METHODS
-from workshop.plot.colored_cells import scale_below
-from workshop.plot.panels import number, panels
-from workshop.plot.style import (
-    MUTED,
-    PAGE,
-    SHARED,
-    Figure,
-    color,
-    heat_colors,
-    house_style,
-    tint,
-)
+from workshop.plot.colored_cells import draw_heat, scale_below
+from workshop.plot.panels import panels, place, write
+from workshop.plot.style import Figure, color, heat_colors, house_style, label, look
 
-#: Inches: how wide a hatched frame is.
-BAND = 0.08
-#: The frame of what is never stored.
-COMPUTED = {"ec": MUTED, "lw": 0.8, "ls": "--"}
+#: Inches: how high a matrix is, how thick a vector is, and the air between them; around a row.
+HIGH, THIN, AIR, ABOVE, BELOW = 1.2, 0.1, 0.06, 0.46, 0.3
+#: Which change has the strongest color, in means: 1 is from 0 to twice the mean.
+MOST = 1.5
 
 # Captions.
 CAPTION = (
@@ -41,69 +28,56 @@ ALT = (
     "two rows above, the outer ones hatched, and six biases below; between them, in dashed frames, "
     "the weights of one sample."
 )
-DISTRIBUTION = (
-    "Whole rows and columns move together. Three draws of a random matrix, and below each how "
-    "far its weights moved: red away from 0, blue toward it or past it."
+MOVED = (
+    "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "
+    "itself. Three samples of each, and around the upper ones the r and the s that were drawn."
 )
 
 
 @dataclass(eq=False)
-class Distribution:
-    """A random matrix, and samples of it."""
+class Moved:
+    """How far weights moved from their means, as a part of these, in samples of two methods."""
 
-    #: (m, n) each, the same for both.
-    mean: Float[Array, "m n"]
-    std: Float[Array, "m n"]
     #: (S, m, n) of ``"rank1"`` and of ``"mean_field"``.
-    draws: Mapping[str, Float[Array, "S m n"]]
+    samples: Mapping[str, Float[Array, "S m n"]]
+    #: What moved the first.
+    r: Float[Array, "S m 1"]
+    s: Float[Array, "S 1 n"]
 
-    def __post_init__(self) -> None:
-        self.choices = {
-            "method": [name.replace("1", "-1").replace("_", "-") for name in self.draws]
-        }
-
-    def draw(self, method: str) -> Figure:
-        """Draw mean and σ, and draws above how far each of their weights moved."""
-        name = dict(zip(self.choices["method"], self.draws, strict=True))[method]
-        draws, own = self.draws[name], color(name)
-        away = np.where(self.mean < 0, -1.0, 1.0) * (draws - self.mean)
-        moved = np.divide(away, self.std, out=np.zeros_like(away), where=self.std > 0)
-        stored, heat = not METHODS[name].modulated, heat_colors()
-        frame = {"ec": SHARED, "lw": 2.0} if stored else COMPUTED
-        hatched = {"ec": own, "lw": 0.9 * stored, "hatch": "//////"}
+    def draw(self) -> Figure:
+        """Draw one method above the other, with r at the left of a matrix and s above it."""
+        count, around = len(self.r), THIN + AIR
         with house_style():
-            figure, found = panels(
-                2 + 2 * len(draws), height=1.1, columns=(1 + len(draws),) * 2, left=0.13,
-                right=0.13, above=0.42, below=0.3,
-            )  # fmt: skip
-            above, below = found[: 1 + len(draws)], found[1 + len(draws) :]
-            show(above[0], self.mean, "mean", heat, (-1, 1), frame)
-            show(below[0], self.std, "σ", tint(own), (0, 1), hatched)
-            for i, (drawn, change) in enumerate(zip(draws, moved, strict=True), start=1):
-                show(above[i], drawn, f"draw {i}", heat, (-1, 1), hatched)
-                show(below[i], change, "moved, in σ", heat, (-2, 2), COMPUTED)
+            room = {"left": around + 0.1, "right": 0.04, "above": ABOVE, "below": BELOW}
+            figure, found = panels(2 * count, height=HIGH, columns=(count, count), **room)
+            for row, (method, samples) in enumerate(self.samples.items()):
+                at = {"fontweight": "bold", "color": color(method), "va": "top"}
+                write(
+                    figure, room["left"], row * (ABOVE + HIGH + BELOW) + 0.04, label(method), **at
+                )
+                for i, moved in enumerate(samples):
+                    axes = found[row * count + i]
+                    heat(axes, moved)
+                    if METHODS[method].modulated:
+                        wide, high = axes.get_window_extent().size / figure.dpi
+                        heat(axes.inset_axes((-around / wide, 0, THIN / wide, 1)), self.r[i])
+                        heat(axes.inset_axes((0, 1 + AIR / high, 1, THIN / high)), self.s[i])
+            width, high = look().width - room["left"] - room["right"], figure.get_figheight()
+            bar = place(figure, room["left"], high - BELOW - HIGH, width, HIGH)
+            bar.set_axis_off()
+            scale_below(bar, heat_colors(), ("toward 0 or past it", "away from 0"), BELOW)
         return figure
 
-    def say(self, method: str) -> str:
-        return {
-            "rank-1": "Rank-1: the weights of a row share one random number, and so do those of a "
-            "column. They move together.",
-            "mean-field": "Mean-field, with the same means and standard deviations: each weight "
-            "moves for itself.",
-        }[method]
+    def say(self) -> str:
+        return (
+            "Three rank-1 matrices, in which whole rows and whole columns are red or blue, and "
+            "three mean-field ones, in which neighbors have nothing in common."
+        )
 
 
-def show(
-    axes: Axes, values: Float[Array, "m n"], title: str, cmap: Colormap, ends: tuple[float, float],
-    frame: Mapping[str, Any],
-) -> None:  # fmt: skip
-    """Draw a matrix in a frame, which is wide where it is hatched, and the scale of its colors."""
-    m, n = values.shape
-    axes.pcolormesh(values, cmap=cmap, vmin=ends[0], vmax=ends[1], ec=PAGE, lw=0.5)
+def heat(axes: Axes, moved: Float[Array, "m n"]) -> None:
+    """Color how far each entry moved."""
+    m, n = moved.shape
     axes.set(xlim=(0, n), ylim=(m, 0), xticks=[], yticks=[])
-    axes.set_title(title, pad=10)
     axes.set_frame_on(False)
-    band = BAND / (axes.get_window_extent().size / axes.figure.dpi) * ("hatch" in frame)
-    style = {"transform": axes.transAxes, "fc": "none", "clip_on": False} | frame
-    axes.add_patch(Rectangle(-band, *(1 + 2 * band), zorder=3 * ("hatch" not in frame), **style))
-    scale_below(axes, cmap, tuple(number(end) for end in ends), 0.42)
+    draw_heat(axes, moved, (0, 0), (1, 1), MOST)

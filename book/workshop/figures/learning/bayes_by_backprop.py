@@ -16,7 +16,7 @@ from numpy import ndarray as Array
 from ensedu.uncertainty import Interval
 from workshop import plot
 from workshop.plot.moving import Computed, moves, steps
-from workshop.plot.panels import ends_room, name_curves, number_ticks
+from workshop.plot.panels import LINE, ends_room, name_curves, number_ticks, write_key
 from workshop.plot.style import INK, MUTED, Figure, color
 from workshop.plot.text_layout import SMALL
 
@@ -29,6 +29,10 @@ BANDS = (
 BANDS_ALT = (
     "A curve through 60 points with a gap in the middle. The band of NUTS is narrow at the points "
     "and wide in the gap; that of Bayes by Backprop is wider at the points and narrower in the gap."
+)
+TUG = (
+    "The misfit wants a small σ, the KL wants the prior's, and F is least in between. The slope of "
+    "the line, with its intercept known; lowered so that each part ends at 0."
 )
 ELLIPSES = (
     "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
@@ -49,6 +53,7 @@ SETTINGS = (
 OURS = color("mean_field")
 EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
+MISFIT: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": ":"}
 TURN = np.linspace(0, 2 * np.pi, 200)
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
 BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
@@ -74,6 +79,51 @@ class Line:
     def sigma(self) -> Float[Array, " 2"]:
         """The standard deviations of the best independent weights."""
         return np.diag(self.precision) ** -0.5
+
+
+@dataclass(eq=False)
+class Tug:
+    """What the standard deviation of a line's slope costs, and where F is least."""
+
+    #: (N,): where the data lie.
+    inputs: Float[Array, " N"]
+    #: The standard deviation of the noise.
+    noise: float
+    choices: ClassVar = {"points": [0, 1, 2, 5, 10, 20]}
+
+    def parts(self, points: int, sigma: Any) -> tuple[Any, Any]:
+        """Return the KL from N(0, 1) and the misfit, without what σ does not change."""
+        pull = np.sum(self.inputs[:points] ** 2) / self.noise**2
+        return (sigma**2 - 1) / 2 - np.log(sigma), pull * sigma**2 / 2
+
+    def least(self, points: int) -> float:
+        """Return the σ at which their sum is least."""
+        return float(1 / np.sqrt(1 + np.sum(self.inputs[:points] ** 2) / self.noise**2))
+
+    def draw(self, points: int) -> Figure:
+        """Draw both parts and their sum over σ, and its least place."""
+        sigma, best = np.geomspace(0.02, 2, 200), self.least(points)
+        kl, misfit = self.parts(points, sigma)
+        with plot.house_style():
+            figure, [axes] = plot.panels(1, height=2.4, top=LINE + 0.1)
+            parts = {
+                "KL": (kl, APART),
+                "misfit": (misfit, MISFIT),
+                "F, their sum": (kl + misfit, EXACT),
+            }
+            for name, (y, style) in parts.items():
+                axes.plot(sigma, y, label=name, **style)
+            axes.plot([best], [sum(self.parts(points, best))], "o", ms=9, color=INK, label="least")
+            axes.set(
+                xscale="log", xlim=(0.02, 2), ylim=(0, 6), xlabel="σ of the slope", title="nats"
+            )
+            number_ticks(axes, x=[0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
+            write_key(figure, {name: style for name, (_, style) in parts.items()})
+        return figure
+
+    def say(self, points: int) -> str:
+        seen = "1 point" if points == 1 else f"{points or 'no'} points"
+        return f"With {seen}, F is least where σ is {self.least(points):.2f}."
 
 
 def ellipse(covariance: Float[Array, "2 2"]) -> Float[Array, "2 K"]:

@@ -27,7 +27,7 @@ MEMBERS = (
 CONTEST = (
     "Left is better. Four networks are better than one, with a temperature for all and without. "
     "Hollow marks are unclear. Each dot is one source of data, a line is where their middle may "
-    "lie; within the gray band two methods are practically equal."
+    "lie: if all of it is in the gray band, two methods are practically equal."
 )
 TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (

@@ -10,13 +10,18 @@ from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
 from workshop.plot.moving import Computed, moves
-from workshop.plot.panels import key_room, panels, write_key
+from workshop.plot.panels import LINE, key_room, panels, write_key
 from workshop.plot.style import INK, MUTED, Figure, color, heat_colors, house_style
+from workshop.plot.text_layout import SMALL
 
 # Captions.
 FIRST = (
     "A wide network trains as its start foresees, a narrow one does not. Six points pull outputs "
     "up (red) or down (blue); right: by how much a pull at 30° moves each output."
+)
+DRAGGED = (
+    "A pull at one point drags the other along, until its own pull brings it back. A line of two "
+    "weights, trained by steps of 0.1, and its outputs at both points as foreseen without training."
 )
 UNITS = (
     "In the narrow network hidden units turn and grow; in the wide one they end about where they "
@@ -26,6 +31,7 @@ UNITS = (
 GRAY = color("single")
 REAL: dict[str, Any] = {"color": GRAY, "lw": 5, "alpha": 0.45}
 STILL: dict[str, Any] = {"color": INK, "lw": 1.7, "ls": (0, (4, 2))}
+TARGET: dict[str, Any] = {"color": MUTED, "lw": 1.2, "ls": ":"}
 POINT: dict[str, Any] = {"color": INK, "marker": "o", "ms": 6, "ls": ""}
 DOT: dict[str, Any] = {"marker": "o", "ls": "", "ms": 6}
 START = DOT | {"color": GRAY, "mfc": "none", "zorder": 3}
@@ -42,6 +48,39 @@ def on_the_circle(axes: Axes) -> None:
     """Give axes an x-axis of angles."""
     axes.set(xlim=(-180, 180), xticks=[-180, -90, 0, 90, 180])
     axes.set_xlabel("input, degrees")
+
+
+@dataclass(eq=False)
+class Dragged:
+    """Outputs of a line at two points while it trains, and as they were foreseen."""
+
+    #: Times of a training, (T,), and outputs then, at the left point and at the right one.
+    time: Float[Array, " T"]
+    trained: Float[Array, "T 2"]
+    foreseen: Float[Array, "T 2"]
+    targets: Float[Array, " 2"]
+
+    def draw(self) -> Figure:
+        """Draw both outputs over time, and where they shall go."""
+        key = {"trained": REAL, "foreseen": STILL, "target": TARGET}
+        with house_style():
+            figure, [axes] = panels(1, height=2.2, top=LINE + 0.1, right=0.6)
+            for k, (place, target) in enumerate(zip(("left", "right"), self.targets, strict=True)):
+                axes.axhline(target, **TARGET)
+                for name, outputs in (("trained", self.trained), ("foreseen", self.foreseen)):
+                    axes.plot(self.time, outputs[:, k], label=f"{place}, {name}", **key[name])
+                axes.annotate(place, (1, target), (6, 0), xycoords=axes.get_yaxis_transform(),
+                              textcoords="offset points", va="center", fontsize=SMALL)  # fmt: skip
+            axes.set(xlim=(0, self.time[-1]), ylim=(-0.1, 2.2), xlabel="time", title="output")
+            write_key(figure, key)
+        return figure
+
+    def say(self) -> str:
+        top = np.argmax(self.trained[:, 0])
+        return (
+            f"The left output is right at the start, {self.trained[top, 0]:.2f} at time "
+            f"{self.time[top]:.1f}, and {self.trained[-1, 0]:.2f} at time {self.time[-1]:.0f}."
+        )
 
 
 @dataclass(eq=False)

@@ -2,7 +2,8 @@
 // text and the addresses that set them.
 
 // A number as a reader sees it; the address keeps what Python writes.
-export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? value.replace(/\.0$/, "").replace("-", "−") : value);
+const written = (number) => (/^\d+$/.test(number) ? Number(number).toLocaleString("en") : number.replace("-", "−"));
+export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? written(value.replace(/\.0$/, "")) : value);
 
 // A slider, buttons or a list, as positions among their values.
 export const controlOf = (element, values) => {
@@ -29,7 +30,7 @@ export const controlOf = (element, values) => {
   };
 };
 
-// Those of all scripts of a page, by name: { root, set(query, { text, arrives }), moved }, and maybe
+// Those of all scripts of a page, by name: { root, set(query, { text, arrives }) }, and maybe moved and
 // what explore.js asks for a small copy: frame, copy, left. `own` are those of this script.
 export const explorers = (globalThis.enseduExplorers ??= new Map());
 const own = new Set();
@@ -40,12 +41,13 @@ export const enroll = (name, explorer) => {
 export const figureOf = ({ root }) => root.closest("figure") ?? root;
 
 // Links in the text say whether their figure stands as they set it; what an X-ray does not name is 0.
+const links = new Map(); // by a figure's name, each with what it asks for
 export const mark = (name, state) => {
+  const asking = (link) => [link, [...new URLSearchParams(link.hash.slice(name.length + 2))]];
+  if (!links.has(name)) links.set(name, [...document.querySelectorAll(`a.ensedu-set[href^="#${name}:"]`)].map(asking));
   const now = new Map(state);
-  for (const link of document.querySelectorAll(`a.ensedu-set[href^="#${name}:"]`)) {
-    const asked = [...new URLSearchParams(link.hash.slice(name.length + 2))];
+  for (const [link, asked] of links.get(name))
     link.ariaCurrent = asked.every(([key, value]) => (now.get(key) ?? "0") === value) ? "true" : null;
-  }
 };
 
 // The figure that the end of an address names, set as it says: #fig-counts:width=50.
@@ -54,7 +56,7 @@ const setNamed = (hash, arrives, known) => {
   const explorer = explorers.get(name);
   if (text === undefined || !known(explorer)) return null;
   explorer.set(new URLSearchParams(text), { text, arrives });
-  explorer.moved();
+  explorer.moved?.();
   return explorer;
 };
 export const followLink = (hash) => setNamed(hash, false, Boolean);

@@ -65,17 +65,19 @@ def html(
         "values": [[str(value) for value in options] for options in choices.values()],
         "words": figure.words,
         "drag": figure.drag,
+        "edges": figure.edges,
         "data": figure.data,
         "parts": sides(draw),
     }
     now = figure.say(**values)
-    hint = (
-        '<p class="ensedu-hint ensedu-drag">Drag a point. <span>With keys, <kbd>Page Down</kbd> '
-        "takes the next one, and arrows move it.</span></p>"
-    )
+    hints = ["Drag a blue line, or slide."] if figure.edges else []
+    if figure.drag:
+        keys = "With keys, <kbd>Page Down</kbd> takes the next one, and arrows move it."
+        hints.append(f"Drag a point. <span>{keys}</span>")
+    hint = "".join(f'<p class="ensedu-hint ensedu-drag">{words}</p>' for words in hints)
     return (
         f'<div class="ensedu-computed">{controls(choices, values, whole.key)}'
-        f"{said(now, sentences)}<template>{hint if figure.drag else ''}"
+        f"{said(now, sentences)}<template>{hint}"
         f'<div class="ensedu-frame ensedu-axes">{axes.pictures("")}</div></template>'
         f'<div class="ensedu-frame ensedu-whole">{whole.pictures(now)}</div>'
         f'<p class="ensedu-setting">Set to {setting(values)}.</p>'

@@ -20,11 +20,11 @@ export const unpack = (root) => {
 };
 
 const setUpFigure = (root) => {
-  const { formula, values, words, data, parts, drag } = JSON.parse(root.querySelector("script").textContent);
+  const { formula, values, words, data, parts, drag, edges } = JSON.parse(root.querySelector("script").textContent);
   const { name } = root.closest(".ensedu-explorer").dataset;
   const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) => controlOf(element, values[i]));
   const live = root.querySelector(".ensedu-live");
-  let [moved, drawing, grips, chosen, turn, waiting] = [{}, null, [], 0, 0, 0];
+  let [moved, drawing, grips, follow, chosen, turn, waiting] = [{}, null, [], [], 0, 0, 0];
 
   const setting = () => controls.map((one) => [one.name, one.value]);
   const show = () => {
@@ -36,14 +36,15 @@ const setUpFigure = (root) => {
     if (live.textContent !== sentence) live.textContent = sentence;
     mark(name, setting());
     if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
+    for (const one of follow) one(numbers);
   };
-  // A copy is as wide as its place, and not as the page is.
+  // A small copy is a phone's, also beside a wide page.
   let small = null;
-  const copy = (side) => {
-    if (small?.side !== side) {
+  const copy = () => {
+    if (!small) {
       const frame = root.querySelector(".ensedu-axes").cloneNode(true);
-      frame.querySelectorAll("source").forEach((source) => (side === "wide" ? source.remove() : source.removeAttribute("media")));
-      plot(frame, { wide: parts[side], narrow: parts[side] }, ({ draw }) => (small = { side, frame, draw }));
+      frame.querySelectorAll("source").forEach((source) => source.removeAttribute("media"));
+      plot(frame, { wide: parts.narrow, narrow: parts.narrow }, ({ draw }) => (small = { frame, draw }));
       show();
     }
     return { words: live.textContent, frame: small.frame };
@@ -99,6 +100,20 @@ const setUpFigure = (root) => {
     });
   };
 
+  // Where a band begins its setting is dragged, too; keys have its slider.
+  const edgeOf = ([key, of]) => {
+    const [one, panel] = [controls.find(({ name }) => name === key), drawing.panel(...of)];
+    const edge = shape("path", { d: `M0 ${panel.view.y}v${panel.view.height}m-6 0a6 6 0 1 0 12 0a6 6 0 1 0 -12 0`, class: "ensedu-edge" });
+    const move = (at) => {
+      const away = one.values.map((value) => Math.abs(panel.x.to(value) - panel.x.to(at)));
+      one.position = away.indexOf(Math.min(...away));
+      soon();
+    };
+    grip(drawing.svg, panel, edge, { move, press: () => false, end: rest });
+    drawing.svg.append(edge);
+    return ({ [of[0]]: [at] }) => edge.setAttribute("transform", `translate(${panel.x.to(at)})`);
+  };
+
   // To a setting in words, on the way through all between; at once if a reader wants no motion.
   const set = (query, { arrives }) => {
     const ways = controls.map((one) => [one.position, one.values.indexOf(query.get(one.name) ?? one.value)]);
@@ -122,6 +137,7 @@ const setUpFigure = (root) => {
   unpack(root);
   plot(root.querySelector(".ensedu-axes"), parts, (made) => {
     [drawing, grips] = [made, []];
+    follow = Object.entries(edges).map(edgeOf);
     show();
   });
   for (const one of controls) {
@@ -135,8 +151,7 @@ const setUpFigure = (root) => {
   }
   root.querySelector(".ensedu-sliders").hidden = false;
   root.classList.add("ensedu-on");
-  const alone = () => undefined; // no other figure moves with this one
-  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy, moved: alone });
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy });
 };
 
 export const beginFigures = () => {

@@ -67,16 +67,6 @@ const line = ({ inputs: around, x, noise, turn }, { inputs_around }) => {
   };
 };
 
-// The speed that devices keep which sum a gradient at each step.
-const devices = ({ devices, computing, gradient }, { gigabytes_per_second, microseconds_a_message, all_reduce }) => {
-  const left = devices.map((R) => {
-    const messages = 2 * (all_reduce === "in a ring" ? R - 1 : Math.log2(R));
-    const sending = messages * 1e-6 * microseconds_a_message + (((2 * (R - 1)) / R) * gradient) / (1e9 * gigabytes_per_second);
-    return (100 * computing) / (computing + sending);
-  });
-  return { devices, left, alone: devices.map(() => 100), at: left.at(-2) };
-};
-
 // A network 2-width-1 with ReLU in the NTK parametrization: its weights are rows [a, b, w].
 const circle = (degrees) => [Math.cos, Math.sin].map((part) => Math.SQRT2 * part((degrees * Math.PI) / 180));
 const hidden = (weights, x, k) => (x[0] * weights[0][k] + x[1] * weights[1][k]) / Math.SQRT2;
@@ -184,7 +174,10 @@ const gain = ({ predictions, truth }, { members }, moved = {}) => {
 // What a layer n → n of a BatchEnsemble stores, in percent of a deep ensemble's.
 const saves = ({ widths, at }, { members: M }) => {
   const part = widths.map((n) => (100 * (n + 3 * M)) / (M * (n + 1)));
-  return { widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1 };
+  return {
+    widths, alone: widths.map(() => 100), part, at: part[at], least: Math.floor((2 * M) / (M - 1)) + 1,
+    ends: [widths[0], widths.at(-1)], limit: [100 / M, 100 / M],
+  };
 };
 
-export const FORMULAS = { posterior, line, devices, flow, budget, gain, saves };
+export const FORMULAS = { posterior, line, flow, budget, gain, saves };

@@ -38,7 +38,6 @@ const setUpGuess = (root) => {
     drawing.draw({ x, drawn: line, truth: shown ? truth : unseen, beside: shown ? beside : unseen }, "What you drew");
     root.classList.toggle("ensedu-shown", shown);
     show.disabled = drawn.includes(null);
-    show.hidden = shown;
     again.hidden = drawn.every((value, i) => !i || value === null);
     const sentence = shown ? compared(drawn, truth, asked) : "";
     if (live.textContent !== sentence) live.textContent = sentence;

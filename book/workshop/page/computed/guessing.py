@@ -16,6 +16,7 @@ from workshop.plot.style import DOUBT, INK, MUTED, PALETTE, Figure, house_style
 #: Inches: of the picture, which is as wide in a box as on a phone, and of its axes.
 SIZE, AXES = (3.5, 2.5), (0.55, 0.36, 2.8, 1.55)
 DRAWN: dict[str, Any] = {"color": INK, "lw": 2.5, "marker": "o", "ms": 5}
+BUTTON = "sd-btn sd-btn-outline-primary"
 WORDS = {
     "far": "You are furthest off at {x}: you drew {drawn}, and it is {truth}.",
     "near": "Well drawn: you are nowhere further off than at {x}, by {off}.",
@@ -89,6 +90,19 @@ def draw(guess: Guess) -> Figure:
     return figure
 
 
+def choices(options: Sequence[str], right: int) -> str:
+    """Return possible answers of a question, hidden until a script can show which is right."""
+    buttons = "".join(
+        f'<label{" data-right" * (i == right)}><input type="radio" name="ensedu-choice" '
+        f'autocomplete="off"><span>{words}</span></label>'
+        for i, words in enumerate(options)
+    )
+    return (
+        '<div class="ensedu-choose" role="radiogroup" aria-label="Your guess" hidden>'
+        f'<span class="ensedu-toggle">{buttons}</span></div>'
+    )
+
+
 def html(guess: Guess, page: str, folder: Path) -> str:
     """Return what takes the place of a page's question, once a script can show it."""
     axes = Frames([lambda: bare(draw(guess))], folder)
@@ -108,7 +122,7 @@ def html(guess: Guess, page: str, folder: Path) -> str:
         f'<p class="ensedu-hint ensedu-after">{guess.key}</p>'
         '<p class="ensedu-live" role="status"></p>'
         f'<p class="ensedu-after">{guess.answer}</p>'
-        '<button type="button" class="ensedu-show" disabled>Show what is true</button> '
-        '<button type="button" class="ensedu-again" hidden>Draw again</button></template>'
+        f'<button type="button" class="ensedu-show {BUTTON}" disabled>Show what is true</button> '
+        f'<button type="button" class="ensedu-again {BUTTON}" hidden>Draw again</button></template>'
         f'<script type="application/json">{embedded(plain(state))}</script></div>'
     )

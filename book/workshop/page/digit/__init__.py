@@ -124,14 +124,14 @@ class DrawDigit:
             mean = members.mean(axis=0)
             parts = uncertainty.entropy_parts(members[:, None])
             expected, information = (
-                part.item() / np.log(2) for part in (parts.expected, parts.mutual_information)
+                part.item() for part in (parts.expected, parts.mutual_information)
             )
             own = f" Its members say {', '.join(map(str, members.argmax(axis=1)))}." * (
                 len(members) > 1
             )
             words.append(
                 f"The {METHODS[method].label} says {mean.argmax()} with {mean.max():.0%}: "
-                f"{expected:.2f} bits of expected entropy and {max(0.0, information):.2f} of "
+                f"{expected:.2f} nats of expected entropy and {max(0.0, information):.2f} of "
                 f"mutual information.{own}"
             )
         return f"A drawing that may be {START}, and the 8 × 8 pixels seen of it. {' '.join(words)}"

@@ -4,7 +4,7 @@ import { digitLikeliest, digitParts } from "./networks.js";
 
 const digitPercent = (p) => (p > 0.99 && p < 1 ? "over 99%" : `${Math.round(100 * p)}%`);
 
-// Bits with two decimals that add up: of the whole, of its first part and of its second.
+// Nats with two decimals that add up: of the whole, of its first part and of its second.
 export const digitRounded = ({ expected, information }) => {
   const total = Math.round(100 * (expected + information));
   const first = Math.round(100 * expected);
@@ -24,7 +24,7 @@ export const digitWords = (label, word, members, single, example) => {
   const [own, other] = [digitParts(members), digitParts(single)];
   const [best, plain] = [own, other].map(({ mean }) => digitLikeliest(mean));
   const [total, , disagreed] = digitRounded(own);
-  const doubt = `${total} bits of doubt${total === "0.00" ? "" : `, ${disagreed} of them because ${word}s disagree`}.`;
+  const doubt = `${total} nats of doubt${total === "0.00" ? "" : `, ${disagreed} of them because ${word}s disagree`}.`;
   const sides = [
     [label, own.mean[best], best],
     ["single network", other.mean[plain], plain],
@@ -32,7 +32,7 @@ export const digitWords = (label, word, members, single, example) => {
   return [
     `${label[0].toUpperCase()}${label.slice(1)}: ${voted.join(", ")}; their mean says ${best} with`,
     `${digitPercent(own.mean[best])}. ${doubt}`,
-    `Single network: ${plain} with ${digitPercent(other.mean[plain])}, ${digitRounded(other)[0]} bits.`,
+    `Single network: ${plain} with ${digitPercent(other.mean[plain])}, ${digitRounded(other)[0]} nats.`,
     digitVerdict(sides, example),
   ].join(" ").trim();
 };
@@ -87,9 +87,9 @@ const digitDoubt = (single) => {
   const bar = make("span", { class: "ensedu-bar" }, expected, information);
   const set = (words, parts) => {
     const [total, first, second] = digitRounded(parts);
-    label.textContent = `${words}: ${total} bits${single ? "" : ` = ${first} + ${second}`}`;
-    expected.style.width = `${(100 * parts.expected) / Math.log2(10)}%`;
-    information.style.width = `${(100 * parts.information) / Math.log2(10)}%`;
+    label.textContent = `${words}: ${total} nats${single ? "" : ` = ${first} + ${second}`}`;
+    expected.style.width = `${(100 * parts.expected) / Math.log(10)}%`;
+    information.style.width = `${(100 * parts.information) / Math.log(10)}%`;
   };
   return { line: make("p", { class: "ensedu-doubt" }, label, bar), set };
 };
@@ -113,7 +113,7 @@ export const digitAnswers = () => {
     make("i", { class: "expected" }),
     "expected entropy, meant as aleatoric + ",
     make("i"),
-    "mutual information, meant as epistemic; bars end at 3.32 bits",
+    "mutual information, meant as epistemic; bars end at 2.30 nats",
   );
   let rows = null;
 

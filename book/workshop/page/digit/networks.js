@@ -36,10 +36,10 @@ export const digitProbabilities = (net, x, noise) => {
   });
 };
 
-// The mean of the members, and its entropy in two parts, in bits.
+// The mean of the members, and its entropy in two parts, in nats.
 export const digitParts = (members) => {
   const average = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const entropy = (p) => p.reduce((sum, one) => sum - (one > 0 ? one * Math.log2(one) : 0), 0);
+  const entropy = (p) => p.reduce((sum, one) => sum - (one > 0 ? one * Math.log(one) : 0), 0);
   const mean = members[0].map((_, digit) => average(members.map((p) => p[digit])));
   const expected = average(members.map(entropy));
   return { mean, expected, information: Math.max(0, entropy(mean) - expected) };

@@ -276,7 +276,7 @@ export const map = (canvas, size, side, what, state, look, { chosen, cursor }) =
       });
     } else {
       image(drawing, frame, found.size, [channels(look.doubt), page], (i, weights) => {
-        weights[0] = Math.min(1, found.information[i] / Math.log2(k));
+        weights[0] = Math.min(1, found.information[i] / Math.log(k));
         weights[1] = 1 - weights[0];
       });
     }

@@ -56,7 +56,7 @@ export const widestBand = ({ sides: [side] }, state) => {
 };
 
 const ofMaps = ({ map: { information } }) =>
-  `the members' doubt is at most ${number(information.reduce((a, b) => Math.max(a, b)))} bits in the plane.`;
+  `the members' doubt is at most ${number(information.reduce((a, b) => Math.max(a, b)))} nats in the plane.`;
 
 const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 

@@ -103,7 +103,7 @@ export class Training {
   }
 
   // Over `size`² pixels of [-reach, reach]², from the top left: the mean probability of each class
-  // (k, size²), and the mutual information in bits (size²).
+  // (k, size²), and the mutual information in nats (size²).
   map(side, size, reach, k) {
     const pixels = size * size;
     const found = { size, mean: new Float32Array(k * pixels), information: new Float32Array(pixels) };
@@ -129,7 +129,7 @@ export class Training {
 // The predictive distribution of F functions at B inputs, and how its uncertainty divides.
 const combine = (outputs, B, k, from, pixels, found) => {
   const F = outputs.length / (B * k);
-  const entropy = (p) => (p > 0 ? -p * Math.log2(p) : 0);
+  const entropy = (p) => (p > 0 ? -p * Math.log(p) : 0);
   const p = new Float64Array(k);
   const mean = new Float64Array(k);
   for (let b = 0; b < B; b += 1) {

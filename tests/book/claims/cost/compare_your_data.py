@@ -30,8 +30,7 @@ says("nothing is shown to predict prices better",
 says("cannot tell: it is unclear",
      lambda: "Unclear: a deep ensemble" in data("answer")
          and verdict("low") < verdict("difference") < 0 < verdict("high"))
-says("about 10,000 more homes",
-     lambda: round(verdict("rows_to_settle") - data("table", "rows_used"), -4))
+says("10,000 more homes", lambda: round(verdict("rows_to_settle") - data("table", "rows_used"), -4))
 says("on these homes it is worse",
      lambda: "Worse: gradient boosting." in data("answer") and verdict("low", "boosting") > 0)
 says("We gave twelve minutes", lambda: entry("homes", "rows", 0, "minutes"))

@@ -10,8 +10,6 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from ensedu import costs, counting
 from ensedu.torch import BatchEnsembleLinear, DeepEnsembleLinear, products
 from tests.book.claiming import Claims, entry, every, reader
-from tests.book.conftest import ran
-from workshop import measured
 
 CLAIMS = Claims("cost/speed-and-memory", unclaimed={
     "published by others": ["3 times as fast at test time as"],
@@ -25,7 +23,6 @@ BOTH = DEEP, SHARED = "deep_ensemble", "batch_ensemble"
 WIDTHS, MEMBERS = (512, 1024, 2048), (3, 4, 8, 16)
 LAYERS = [costs.layer(5, 7, method, 4, batch_size=8) for method in BOTH]
 NARROW = costs.layer(50, 50, batch_size=1)
-RING = [(R - 1) * 2 for R in (8, 1024)]
 
 
 def passed(width: int, batch: int, method: str, key: str = "seconds") -> float:
@@ -103,16 +100,6 @@ def prices() -> list[float]:
     return [min(found), max(found)]
 
 
-def page() -> dict[str, Any]:
-    """Return what the cell with the formula defines, by the table."""
-    return ran(f"book/{CLAIMS.chapter}", "def left(", np=np, measured=measured)
-
-
-def left(devices: int, way: str = "in a ring") -> float:
-    """Return what is left of a device's speed at 1 GB a second and 10 microseconds a message."""
-    return page()["left"](devices, 1e9, 1e-5, way)
-
-
 # fmt: off
 says("Hardly at all: 1.02 times", lambda: gain(1024, 256))
 says("and with 256 examples they take the time", lambda: reached(1024, 256, SHARED)[0] > 0.95)
@@ -121,8 +108,7 @@ says("need 20 microseconds for such", lambda: 1e6 * passed(50, 1, "loop"))
 says("A BatchEnsemble needs 16, so", lambda: 1e6 * passed(50, 1, SHARED))
 says("in one array needs only 11", lambda: 1e6 * passed(50, 1, DEEP))
 says("A layer of this width has 2,500 weights", lambda: NARROW.product_flops / 2)
-says("in a twentieth of a microsecond",
-     lambda: round(rates()[0] / NARROW.product_flops / 1e6) == 20)
+says("a twentieth of a microsecond", lambda: round(rates()[0] / NARROW.product_flops / 1e6) == 20)
 says("Nearly all of the time goes elsewhere", lambda: max(reached(50, 1, SHARED)) < 0.035)
 says("take a BatchEnsemble only 1.1 times", lambda: passed(50, 8, SHARED) / passed(50, 1, SHARED))
 says("all four matrices are multiplied in one call", lambda: calls(DeepEnsembleLinear(5, 7, 4)))
@@ -148,8 +134,7 @@ says("does four times as much with each byte",
      lambda: cost(2048, 1, SHARED).intensity / cost(2048, 1, DEEP).intensity)
 says("it could be four times as fast",
      lambda: np.divide(*(cost(2048, 1, name).seconds(*rates()) for name in BOTH)))
-says("Measured it is twice as fast",
-     lambda: 1.9 < passed(2048, 1, DEEP) / passed(2048, 1, SHARED) < 2.2)
+says("it is twice as fast", lambda: 1.9 < passed(2048, 1, DEEP) / passed(2048, 1, SHARED) < 2.2)
 says("but at 40% of the memory", lambda: reached(2048, 1, SHARED)[1])
 says("the deep ensemble reads at 77%", lambda: reached(2048, 1, DEEP)[1])
 says("that is read is used 256 times",
@@ -177,21 +162,15 @@ says("three members or more never keep more",
 says(["With plain SGD a parameter takes 8 bytes", "That is less than the $8Mmn$ that"],
      lambda: all(more(h, M, 8) > 0 for h in WIDTHS for M in MEMBERS))
 says("then takes 1.3 to 1.4 times as long", prices)
-says("leaves each of 1,024 devices 11%", lambda: (1024, left(1024)))
-says("because it waits for 2,046 messages", lambda: RING[1])
-says("20 of them, and 74% are left", lambda: (2 * np.log2(1024), left(1024, "by halves")))
 says("eight members of width 256 to two",
-     lambda: (entry("scaling", "ensemble_size"), page()["SIZES"][1]))
+     lambda: (entry("scaling", "ensemble_size"), on_two(256, DEEP, "width")))
 says("took 0.65 times as long for a step", lambda: on_two(256, DEEP, "ratio", 1))
-says("took 0.98 times as long, where", lambda: on_two(256, SHARED, "ratio", 1))
-says("10 microseconds a message, says 0.6", lambda: (10, 1 / (2 * left(2))))
+says("took 0.98 times as long", lambda: on_two(256, SHARED, "ratio", 1))
 says("gains less from a second device",
      lambda: all(on_two(h, method, "ratio", 1) > on_two(h, DEEP, "ratio", 1)
          for h in (64, 256, 1024) for method in (SHARED, "rank1")))
 says("was 3.5 times as fast as four",
      lambda: np.divide(*(median(*cells(method=method, m=1024, B=1, M=4), name)
          for method, name in ((DEEP, "limit"), (SHARED, "ensedu")))))
-says(["Members of a deep ensemble send nothing", "of a deep ensemble have nothing to tell"],
+says("of a deep ensemble have nothing to tell",
      lambda: counting.mlp([64, 256, 256, 10], DEEP, 4).shared == 0)
-says("= 7 MB in 14 messages",
-     lambda: (RING[0] / 8 * 4 * counting.layer(1000, 1000, SHARED, 8).shared / 1e6, RING[0]))

@@ -9,9 +9,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims("counting/batch-ensemble", unclaimed={
     "no measured number": ["every weight that is not 0"],
     "the box's question": ["A weight matrix has 50 rows and"],
-    "what rank 1 is": ["A matrix has rank 1 if all"],
-    "what random signs are": ["each entry is 1 or -1 with"],
-    "a name": ["the last layer of 1-50-50-1 are like"],
+    "what rank 1 is": ["A matrix has rank 1 if it"],
 })  # fmt: skip
 says = CLAIMS.says
 BATCH, DEEP = METHODS = "batch_ensemble", "deep_ensemble"
@@ -29,13 +27,10 @@ def layer(
     return own.params["weight"], own.weight_matrices()[0], [own.params[name] for name in "rs"]
 
 
-def faded() -> bool:
-    """Say whether halves of all fast weights leave a quarter of a member's matrix."""
-    own = en.BatchEnsembleLinear(5, 7, 1, rng=np.random.default_rng(0))
-    before = own.weight_matrices()
-    for name in "rs":
-        own.params[name] /= 2
-    return np.array_equal(own.weight_matrices(), before / 4)
+def opposite() -> float:
+    """Return in which part of their weights two members differ in sign when they start."""
+    own = en.BatchEnsembleLinear(211, 223, 2, rng=np.random.default_rng(0), init="signs")
+    return (np.prod(own.weight_matrices(), axis=0) < 0).mean()
 
 
 def differ(h: int, *at: int) -> int:
@@ -54,9 +49,12 @@ FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
 
 
 # fmt: off
-says("You can change all 2,500, except for zeros", lambda: (V != W).sum())
+says("You can change all 2,500, because the weight", lambda: (V != W).sum())
 says("price of storing 100 numbers in place of", lambda: sum(own.size for own in FAST))
 says("numbers in place of 2,500", lambda: W.size)
+says("three of these four factors are 1, so",
+     lambda: np.isclose(*(np.prod([FAST[0][0, a] * FAST[1][0, j] for a, j in pairs])
+         for pairs in (((3, 5), (7, 11)), ((3, 11), (7, 5))))))
 says("x = (1, 2) becomes (2, -2), then", lambda: (x * r).tolist() == [2, -2])
 says("then (-4, -4, 2), then (-4, -2, 2)", lambda: [*(x * r) @ SMALL, *((x * r) @ SMALL) * s])
 says("W by 2 and by -1, and its", lambda: r)
@@ -68,12 +66,13 @@ says("multiply rows and columns by numbers other than",
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("You get (2, 1, 2) in the first",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
-says(["What has rank 1 is what the", "The ratio W_i / W has rank 1"], lambda: rank(V / W))
+says(["What has rank 1 is the factor", "The factor r_i s_i^\\top has rank 1"],
+     lambda: rank(np.outer(*FAST)))
+says("full rank (with probability 1), so the", lambda: rank(W) == rank(V) == 50)
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
-says("standard deviation of 0.14 around 1, so", lambda: (NEAR.std(), NEAR.mean()))
-says("weights start some 14% away from the shared", lambda: NEAR.std())
-says("halved, only a quarter of W_i is left", faded)
+says("begin near the one network that W is", lambda: abs(NEAR - 1).mean() < 0.2)
+says("in about half of their weights", lambda: round(opposite(), 1))
 says("exactly as many as the products of a",
      lambda: len({costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in METHODS})
          == 1)
@@ -85,8 +84,9 @@ says("It is smaller than a deep ensemble's if",
          for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))
 says("More members do not help, because 1 -",
      lambda: not any(smaller(1, 50, M) for M in range(1, 1000)))
-says("each of them has 54 parameters more than", lambda: {differ(50, 0), differ(50, 2)} == {54})
-says("between them has 7,100 fewer, so the", lambda: -differ(50, 1))
+says("these two layers stores 54 parameters more than",
+     lambda: {differ(50, 0), differ(50, 2)} == {54})
+says("between them stores 7,100 fewer, so the", lambda: -differ(50, 1))
 says("3,812 parameters, and the deep ensemble 10,804",
      lambda: [counting.mlp([1, 50, 50, 1], method, 4).total for method in METHODS])
 says("from width 5 on is the whole", lambda: next(h for h in range(1, 99) if differ(h) < 0))

@@ -11,7 +11,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims("counting/deep-ensemble", unclaimed={
     "an example": ["and two members predict 19 and 23", "units the weights 1 and -1",
         "in the other order, -1 and 1", "four members of 1-50-50-1 learn a sine from",
-        "where 1 is the squared error of", "Unit 7 of one member has as"],
+        "where 1 is the squared error of", "unit 7 of one member has as"],
 })  # fmt: skip
 says = CLAIMS.says
 TRUTH, TWO = 20.0, np.array([19.0, 23.0])
@@ -63,7 +63,7 @@ says("error is 5 on average", lambda: ((TWO - TRUTH) ** 2).mean())
 says("You get 21, and the squared error of", lambda: MEAN)
 says("of this one prediction is only 1", lambda: (MEAN - TRUTH) ** 2 == 1)
 says("from 5 to 1, is exactly the square", lambda: 5 - 1 == 2**2 == (TWO - MEAN)[1] ** 2)
-says("average is never worse than a member is", decomposed)
+says("of the average is never larger than that", decomposed)
 says("Their predictions agree everywhere", lambda: np.array_equal(*predicted(FIRST, LAST)))
 says("and this network answers 0 to everything",
      lambda: np.abs(predicted(FIRST.mean(axis=0), LAST.mean(axis=0))).max())

@@ -11,9 +11,9 @@ from ensedu.torch import models
 from tests.book.claiming import Claims
 
 CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
-    "the box's question": ["random matrix with 50 rows and 50"],
-    "an example": ["r by some c > 0, say 2"],
-    "a name": ["what the guess of rank 1 loses"],
+    "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
+    "an example": ["r by some c > 0, say 2", "larger layer, with means of 1 and"],
+    "a name": ["when noise has only rank 1"],
 })  # fmt: skip
 says = CLAIMS.says
 W = np.array([[1.0, -1, 2], [3, 1, 1]])
@@ -34,12 +34,12 @@ def added(m: int, n: int, method: str = "rank1") -> int:
 
 
 def of_resnet() -> tuple[int, int]:
-    """Return how many a ResNet-50 takes: four members and 128 examples, and a mean-field one."""
+    """Return how many a member of a rank-1 ResNet-50 takes, and a mean-field one."""
     with torch.device("meta"):
         parts = models.resnet50().modules()
     layers = [one for one in parts if isinstance(one, torch.nn.Linear | torch.nn.Conv2d)]
     own = sum(sum(layer.weight.shape[:2]) for layer in layers)
-    return 4 * 128 * own, sum(p.numel() for layer in layers for p in layer.parameters())
+    return own, sum(p.numel() for layer in layers for p in layer.parameters())
 
 
 def covariance(layer, *names: str) -> np.ndarray:
@@ -82,17 +82,17 @@ def scaled() -> bool:
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
 COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
-says("With 2,500 of them every weight can vary", lambda: FIELD.params["weight_mean"].size)
-says(["But 100 will do, one for each", "a member draws 100, and a mean-field"],
-     lambda: drawn(rank1(50, 50), (1, 128, 50)) == 100)
+says("With 2,500 random numbers every weight could vary", lambda: FIELD.params["weight_mean"].size)
+says("a member draws 100, and a mean-field", lambda: drawn(rank1(50, 50), (1, 128, 50)))
+says("standard deviation, with 16 passes a quarter", lambda: 0.25**-2)
 says("100 random numbers move 2,500 weights", lambda: (drawn(rank1(50, 50), (1, 128, 50)), 50 * 50))
 says("gives r = (1.5, 0.5) and s",
      lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("all three weights of the first row moved",
      lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))
-says("both weights of the third column are half",
-     lambda: np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]))
+says("entry of s came out as 1.5, too",
+     lambda: S[-1] if np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]) else None)
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
 says("Every product r_a s_j stays as it was", scaled)
@@ -102,13 +102,15 @@ says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
 says("from width 6 on, in place of 3",
      lambda: [counting.break_even_width([None, None], own, 4) for own in ("rank1",
          "batch_ensemble")])
-says("4,620 parameters, fewer than the 5,402 of",
+says("4,620 parameters, and a mean-field BNN 5,402",
      lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
          "mean_field").total))
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("more than 25 times as many", lambda: drawn(FIELD, (128, 50)) // 100)
-says("more random numbers than a mean-field ResNet-50", lambda: of_resnet()[0] > of_resnet()[1])
-says("In a ResNet-50 it is 489 times as", lambda: 4 * 128 * of_resnet()[1] / of_resnet()[0])
+says("52,139 and a mean-field network 489 times as",
+     lambda: (of_resnet()[0], of_resnet()[1] / of_resnet()[0]))
+says("With the 128 examples of the cell, that", lambda: 128)
+says("takes five times as many as a mean-field",
+     lambda: round(128 * drawn(rank1(50, 50, 4), (4, 1, 50)) / (4 * drawn(FIELD, (1, 50)))) == 5)
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
 says("It draws 4{,}420 random numbers, one", lambda: drawn(rank1(784, 100, 5), (5, 1, 784)))

@@ -16,7 +16,7 @@ from ensedu.priors import Normal
 from ensedu.torch import predict
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.shootout import beside, units
-from tests.book.conftest import read
+from tests.book.conftest import ran
 from workshop.experiments import bayes, nuts, nuts_distances
 from workshop.figures.learning import bayes_by_backprop as figures
 
@@ -42,11 +42,7 @@ CORRELATED = np.linalg.inv([[1, 0.8], [0.8, 1]])
 def found() -> dict[str, Any]:
     """Return what the cells of the page find before they draw it."""
     points = np.hstack(gap.sample(np.random.default_rng(bayes.TYPICAL)))
-    names = {"torch": torch, "figures": figures, "points": points}
-    for cell in read("book/learning/bayes-by-backprop").cells:
-        if cell.cell_type == "code" and any(mark in cell.source for mark in CELLS):
-            exec(cell.source.split("\nshown = ")[0], names)
-    return names
+    return ran(f"book/{CLAIMS.chapter}", *CELLS, torch=torch, figures=figures, points=points)
 
 
 def line(around: int = 3) -> Any:
@@ -143,8 +139,7 @@ def chains(key: str) -> list[float]:
 
 
 # fmt: off
-says(["You fit a line to 20 points", "line do 20 noisy points come from"],
-     lambda: len(found()["line"](3)[1]))
+says(["You fit a line to 20 points", "do 20 noisy points come"], lambda: len(found()["line"](3)[1]))
 says("intercept of 0.5 and a slope of −1", truth)
 says("off by more than one and a half",
      lambda: all(abs(exact()[0] - truth()) > 1.5 * np.sqrt(np.diag(exact()[1]))))
@@ -152,7 +147,8 @@ says("says −2.49, and the truth is −2.5", lambda: np.array([exact()[0], trut
 says("The two errors cancel", lambda: abs((exact()[0] - truth()) @ [1, 3]) < 0.02)
 says("For the 61 weights of the network above", lambda: nuts.NUMBER)
 says("it grows without limit",
-     lambda: np.allclose(np.diff(variational.kl(0.0, np.log(np.expm1(TENTHS)), Normal(0.0, 1.0))),
+     lambda: np.allclose(
+         np.diff(variational.entry_kl(0.0, np.log(np.expm1(TENTHS)), Normal(0.0, 1.0))),
          np.log(10), atol=1e-4))
 says("each of three minibatches bears a third", lambda: np.allclose(minibatch_kl_weights(3), 1 / 3))
 says(["The standard deviations are far too small", "a fifth of the true one"],
@@ -168,8 +164,7 @@ says("there is not a single point", lambda: line().inputs.min() > 2)
 says("both errors almost vanish", lambda: np.allclose(wider(0), 1, atol=0.11))
 says("so the exact ellipse stands upright by itself", lambda: abs(correlation(0)) < 0.15)
 says("with 20 inputs instead of one", lambda: len(found()["precision"]) - 1)
-says("the doubt at the data doubles",
-     lambda: 1.9 < (found()["apart"] / found()["whole"]).mean() < 2.2)
+says("doubt at the data doubles", lambda: 1.9 < (found()["apart"] / found()["whole"]).mean() < 2.2)
 says("both versions are far below NUTS", lambda: max(last_layers()) < 0.15)
 says("1.7 times as uncertain", lambda: ratio("regions"))
 says("about half as uncertain", lambda: 0.4 < ratio("gap") < 0.5)
@@ -196,15 +191,13 @@ says("four times as many steps help", lambda: helps("12,000 steps"))
 says("so do 16 weight samples", lambda: helps("16 samples a step"))
 says("You can improve the fit", lambda: helps("initial σ 0.01"))
 says("A tenth of it fits the data better", lambda: helps("KL weight 0.1"))
-says("the KL is what keeps",
-     lambda: setting("sigma", beta=0.1).mean() < 0.5 * setting("sigma").mean())
+says("KL is what keeps", lambda: setting("sigma", beta=0.1).mean() < 0.5 * setting("sigma").mean())
 says("half of what NUTS says to 0.28", lambda: (gap_and_data()[0], gap_and_data(beta=0.1)[0]))
 says("KL weight should not be smaller",
      lambda: all(gained("free_energy", beta=beta).low > 0 for beta in (0.1, 10.0)))
 says("None of these changes gives",
      lambda: all(np.divide(*gap_and_data(**one)) < 1 / 3 for one in ({}, *bayes.CHANGES.values())))
-says("Model and data are those of NUTS",
-     lambda: SETTINGS("data") == every("nuts", "rows", {}, "data_seed"))
+says("Model and data are those", lambda: SETTINGS("data") == every("nuts", "rows", {}, "data_seed"))
 says("1-20-1 with tanh", lambda: nuts.SIZES)
 says("10 data sets, 4 initializations on each", lambda: (len(SETTINGS("data")), SETTINGS("starts")))
 says("Adam at 0.01, batches of 20, 400 weight",

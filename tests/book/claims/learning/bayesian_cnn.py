@@ -70,18 +70,6 @@ def larger_by_weights() -> float:
     return uncertainty.auroc(*both)
 
 
-def finds_misread() -> list[float]:
-    """Return how often each part of the doubt is larger for a misread digit."""
-    own = seen.known()["digits"]
-    return [uncertainty.auroc(part[~own.wrong], part[own.wrong]) for part in own.parts]
-
-
-def doubtful_digits() -> tuple[int, int]:
-    """Return how many misread digits are doubtful, and how many digits are."""
-    own = seen.known()["digits"]
-    return (own.wrong & (own.whole > seen.CUT)).sum(), (own.whole > seen.CUT).sum()
-
-
 def by_hand(m: float, s: float) -> np.ndarray:
     """Return both parts of the doubt between two answers."""
     p = 1 / (1 + np.exp(-(m + s * found("S = 2.0")["eps"])))
@@ -124,7 +112,7 @@ def sums(name: str, times: float) -> tuple[float, float, float]:
 
 def small() -> float:
     """Return what all weights pay for the σ at which they end, nats a digit."""
-    one = variational.kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
+    one = variational.entry_kl(0.0, variational.inverse_softplus(0.032), Normal(0.0, 0.1))
     return one * counting.count(lenet5()).total / entry("bayesian-cnn", "settings", "train")
 
 
@@ -147,17 +135,18 @@ letters = partial(entry, seen.TABLE, "rows", 0, "letters", "label")
 # fmt: off
 says("goes from 61,706 parameters to 123,412",
      lambda: [counting.count(net).total for net in (lenet5(), et.ensemble(lenet5(), MEAN))])
-says("misreads 36 of 1,000 test digits",
-     lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
-says("27 of them are among the 73", doubtful_digits)
+says("36 of 1,000 test digits", lambda: ((wrong := seen.known()["digits"].wrong).sum(), len(wrong)))
+says("27 of them are among the 73", lambda: ((own := seen.known()["digits"]).wrong[
+     doubtful := own.whole > seen.CUT].sum(), doubtful.sum()))
 says("digits with a doubt above 0.2", lambda: seen.CUT)
-says("in 94% of all pairs of a", lambda: [*{round(one, 2) for one in finds_misread()}])
+says("in 94% of all pairs of a", lambda: [
+     *{round(uncertainty.auroc(part[~wrong], part[wrong]), 2) for own in [seen.known()["digits"]]
+       for part in own.parts for wrong in [own.wrong]}])
 says("In 52% of these pairs (51% to 62%", lambda: (larger(), *ends(map(larger, CUTS))))
 says("in 51% to 62% of the pairs", lambda: ends(map(larger, CUTS)))
 says("letter has the larger share in 52%", larger)
 says("you cut the doubt between 0.05 and 0.5", lambda: ends(CUTS))
-says("digits have 37% of it in the epistemic",
-     lambda: seen.doubtful_shares(seen.known()["digits"]).mean())
+says("have 37% of it in the epistemic", lambda: seen.doubtful_shares(seen.known()["digits"]).mean())
 says("and letters have 37%", lambda: seen.doubtful_shares(seen.known()["letters"]).mean())
 says("in 51% of the pairs", larger_by_weights)
 says("the smaller are both parts",
@@ -186,8 +175,7 @@ says("gave LeNet-5 the prior of", lambda: cnn.BAYESIAN["narrow"].prior_std == 0.
 says("the prior, knows nothing | 2.4", sum_of_the_prior)
 says("0.2 | 11.1 | 11.3", lambda: sums("narrow", 1.0))
 says("0.05 | 1.2 | 1.3", lambda: sums("narrow_tenth", cnn.BAYESIAN["narrow_tenth"].beta))
-says("end with a larger sum than one",
-     lambda: max(rows_of("narrow", "elbo")) < -sum_of_the_prior())
+says("end with a larger sum than one", lambda: max(rows_of("narrow", "elbo")) < -sum_of_the_prior())
 says("more than ten of the 11.1 nats", lambda: 10 < small() < sums("narrow", 1.0)[1])
 says("at 0.05, nearer to that prior", lambda: cnn.BAYESIAN[cnn.STUCK].start)
 says("one of three networks is at chance", lambda: never_learned(cnn.STUCK))
@@ -197,8 +185,7 @@ says("a sum of 1.7 and 1.8", lambda: -rows_of(cnn.STUCK, "elbo")[1:])
 says("less than the prior's", lambda: min(rows_of(cnn.STUCK, "elbo")[1:]) > -sum_of_the_prior())
 says("Ten splits of", lambda: len({*rows_of("wide", "split")}))
 says("4,000 digits to train on and 1,000 to", lambda: settings("train", "test"))
-says("Adam at 0.001, batches of 100, 30 epochs",
-     lambda: (cnn.LR, *settings("batch_size", "epochs")))
+says("at 0.001, batches of 100, 30 epochs", lambda: (cnn.LR, *settings("batch_size", "epochs")))
 says("average 32 weight samples, and four", lambda: settings("draws", "few_draws"))
 says("with 64 samples an image", lambda: entry(seen.TABLE, "settings", "draws"))
 says("Letters are 52 in ten fonts", lambda: (n := len({*letters()}), len(letters()) / n))

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ensedu.methods import METHODS
+from ensedu.methods import size_option
 from ensedu.torch import ensemble
 from tests.book.claiming import Claims, every, reader
 from workshop.experiments import images_out
@@ -30,18 +30,12 @@ def lost() -> int:
     return 4 - np.linalg.matrix_rank(kept) if np.allclose(kept, 1 / 4) else 0
 
 
-def becomes(method: str) -> bool:
-    """Say whether the network as a method computes three images, of two values a pixel each."""
-    kind = "ensemble_size" if METHODS[method].members else "samples"
-    net = ensemble(images_out.network(0.1), method, **{kind: 3})
-    return net(torch.rand(2, 1, 8, 8)).shape[-5:] == (3, 2, 2, 16, 16)
-
-
 # fmt: off
-says("replace each block of 2 × 2 pixels",
-     lambda: np.divide((6, 8), images_out.halved(np.ones((6, 8))).shape))
+says("each block of 2 × 2", lambda: np.divide((6, 8), images_out.halved(np.ones((6, 8))).shape))
 says("three of every four numbers", lambda: (lost(), 4))
-says("turns it into any of our methods", lambda: all(map(becomes, (*SEVERAL, "rank1"))))
+says("turns it into any of our methods", lambda: all(
+     ensemble(images_out.network(0.1), method, **size_option(method, 3))(torch.rand(2, 1, 8, 8))
+     .shape[-5:] == (3, 2, 2, 16, 16) for method in (*SEVERAL, "rank1")))
 says("Take the tenth of the pixels", lambda: images_out.DOUBTED == 0.1)
 says("they hold 46% of the squared error", lambda: score("single", "camera", "found"))
 says("they hold 12%, hardly more than a tenth", lambda: score("single", "grass", "found"))
@@ -50,8 +44,7 @@ says("on the cat only 0.5 times", lambda: score("single", "cat", "off"))
 says("this simpler prediction has the lower NLL",
      lambda: max(gain("single", name) for name in ("cat", "grass")) < 0)
 says("On average over our five photographs", lambda: len(images_out.TEST))
-says("the deep ensemble has the largest gain",
-     lambda: max(images_out.METHODS, key=gain) == DEEP)
+says("the deep ensemble has the largest gain", lambda: max(images_out.METHODS, key=gain) == DEEP)
 says("0.25 nats a pixel", lambda: gain(DEEP))
 says("where one network has 0.10", gain)
 says("spread makes up 1.3% of its variance", lambda: score(DEEP, "all", "spread"))

@@ -8,8 +8,8 @@ import numpy as np
 from ensedu.contest.swag import SNAPSHOTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
-from tests.book.claims.learning.shootout import BOTH, DEEP, SCALED, beside, words
-from tests.book.conftest import read
+from tests.book.claims.learning.shootout import DEEP, SCALED, beside
+from tests.book.conftest import ran
 from workshop.experiments import deep_ensembles
 from workshop.experiments import more_from_one_network as trained
 from workshop.experiments.contest import reading
@@ -24,12 +24,7 @@ CELLS = ("EPOCHS = 400", "TRIED =", "said = {T:", "STEPS = 1500", "rates = {")
 
 @cache
 def found() -> dict[str, Any]:
-    """Return what the cells of the page find before they draw it."""
-    names: dict[str, Any] = {}
-    for cell in read(f"book/{CLAIMS.chapter}").cells:
-        if any(mark in cell.source for mark in CELLS):
-            exec(cell.source.split("\nshown = ")[0], names)
-    return names
+    return ran(f"book/{CLAIMS.chapter}", *CELLS)
 
 
 def between(own: str, score: str = "nll", other: str = "end") -> dict[str, Any]:
@@ -71,8 +66,7 @@ says("by about 0.1 nats a row",
      lambda: all(0.085 < gain(f"{rate} five") < 0.115 for rate in ("constant", "falls")))
 gains("gain 0.08 nats over the last network", "constant epochs")
 gains("apart gain 0.10, so", "constant five")
-says("the five epochs gain most of it",
-     lambda: gain("constant epochs") > 0.8 * gain("constant five"))
+says("the five epochs gain most of", lambda: gain("constant epochs") > 0.8 * gain("constant five"))
 says("Both SWAG and five networks",
      lambda: clear("constant swag") and abs(gain("constant swag") - gain("constant five")) < 0.01)
 says("last five epochs gain 0.001", lambda: gain("falls epochs"))
@@ -87,8 +81,7 @@ says(["more than half of what five networks gain", "last third brings about half
       "last third gives about half of what"],
      lambda: clear("holds swag", "nll", "falls end")
          and 0.5 < gain("holds swag", "nll", "falls end") / gain("falls five") < 0.6)
-says("lowers it by a quarter of a megapascal",
-     lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26)
+says("lowers it by a quarter of a", lambda: 0.24 < gain("falls end", "rmse", "constant end") < 0.26)
 says("averaging after that does not lower",
      lambda: max(gain(f"falls {made}", "rmse") for made in ("epochs", "weights", "swag")) < 0.002)
 says("lies 0.28 megapascals (MPa) above", lambda: -gain("restarts epochs", "rmse", "constant five"))
@@ -110,18 +103,14 @@ says("this network is 96% sure on average", lambda: found()["sure"][1])
 says("and 94% of its answers are right", lambda: found()["right"])
 says("At 1.5 the two agree",
      lambda: min(found()["sure"], key=lambda T: abs(found()["sure"][T] - found()["right"])))
-says("a deep ensemble and a BatchEnsemble are better",
-     lambda: BOTH.items() <= words(reading.compared(tempered=True)).items())
 says("There SWAG gains a third of a unit", lambda: round(3 * beside("swag").middle) == -1)
 says("the word for a temperature alone is unclear", lambda: beside(SCALED).word == "unclear")
 says("a temperature and SWAG are both unclear",
      lambda: {beside(name).word for name in (SCALED, "swag")} == {"unclear"})
 says("four networks are better than one", lambda: beside(DEEP).word == "better")
-says(["stores 22 times as much", "SWAG needs the memory of 22 networks"],
-     lambda: reading.costs("swag")["kept"])
+says(["stores 22 times as", "SWAG needs the memory of 22"], lambda: reading.costs("swag")["kept"])
 says("takes more than 12 times as long", lambda: 12 < reading.costs("swag")["predict_seconds"] < 13)
-says("trains as fast as one network",
-     lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02)
+says("as fast as one network", lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02)
 says("by four of the 20 points", lambda: len(found()["x"]))
 says("although the 20 points are the same",
      lambda: 0.4 < (found()["rates"]["0.05"].std(0) / found()["rates"]["0.2"].std(0)).mean() < 0.6)

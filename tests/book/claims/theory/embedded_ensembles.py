@@ -78,10 +78,8 @@ def moved(mean: float) -> np.ndarray:
 
 
 # fmt: off
-says("-0.5, beside 4.5 for the member itself",
-     lambda: (CELL["other"].mean(), CELL["itself"].mean()))
-says("have mean 0, member 2 hardly moves",
-     lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
+says("-0.5, beside 4.5 for the member", lambda: (CELL["other"].mean(), CELL["itself"].mean()))
+says("0, member 2 hardly moves", lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
 says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
 says("goes a little more than half of the", lambda: 0.5 < np.polyfit(*moved(0.75), 1)[0] < 0.65)
 says("Random signs end at 0", lambda: chi(SIGNS))
@@ -107,8 +105,7 @@ says("have \\chi = 0.57 then", lambda: chi(SIGNS, added=1.0))
 says("members have a covariance of −0.128",
      lambda: limit(NORMAL, WIDE, covariance=True, activation="erf")[1, 0, 1])
 says("between two members is −0.029, so", lambda: limit(NORMAL, WIDE, 1)[1, 0, 1])
-says("the covariance is +0.054 in that network",
-     lambda: limit(NORMAL, WIDE, 1, covariance=True)[1, 0, 1])
+says("the covariance is +0.054 in that", lambda: limit(NORMAL, WIDE, 1, covariance=True)[1, 0, 1])
 says("and +0.099 at", lambda: limit(NORMAL, inputs_at_angle(-1.0), covariance=True)[1, 0, 1])
 says("the kernel ends 1.5 times its own", lambda: trained(32, "change"))
 says("it has changed by 7%", lambda: trained(1024, "change"))

@@ -83,10 +83,8 @@ says("over initializations is 1 at every width",
      lambda: [*{np.mean([small.kernel(small.network(h, k), X)[0, 0] for k in range(400)]).round(1)
          for h in (16, 64)}])
 says("points, at 30° and 90°, and grows", lambda: sorted(turned(1)[:2]))
-says("strongest unit turns to between the two highest",
-     lambda: sorted(turned(1))[1] == turned(1)[2])
-says("subtracts most turns to between the two lowest",
-     lambda: sorted(turned(-1))[1] == turned(-1)[2])
+says("unit turns to between the two highest", lambda: sorted(turned(1))[1] == turned(1)[2])
+says("most turns to between the two lowest", lambda: sorted(turned(-1))[1] == turned(-1)[2])
 says("all three set out at a speed",
      lambda: all(np.mean((1 + at * np.array([0, 2])) * [1, 0]) == 0.5 for at in (0, 2, -1)))
 says("or 22%", lambda: np.exp(-SPEEDS[1] / 2))

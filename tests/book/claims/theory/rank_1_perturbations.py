@@ -39,13 +39,6 @@ def still() -> int:
     return (np.linalg.eigvalsh(leading) < 1e-3).sum()
 
 
-def up_and_down() -> bool:
-    """Say whether independent entries alone move the score beyond what rows and columns reach."""
-    spreads = [[points[:, 1].std() for points in own.values()]
-               for own in perturbed.clouds([0.03, 0.1]).values()]  # fmt: skip
-    return all(max(full, pair) < 0.1 < 0.4 < free for full, pair, free in spreads)
-
-
 def moments(p: float, q: float) -> list[float]:
     """Return an entry's size, and how it correlates with its row, its column and others."""
     found = separable(p * np.eye(2), q * np.eye(2))[0, 0].ravel()
@@ -56,7 +49,9 @@ def moments(p: float, q: float) -> list[float]:
 says("of its own, 2,500 in all", lambda: 50 * 50)
 says("if you draw only 100 numbers, one for", lambda: 50 + 50)
 says(["up and down, where rank-1 hardly does", "to first order, and independent entries do"],
-     up_and_down, "so it is with any weights")
+     lambda: all(max(full, pair) < 0.1 < 0.4 < free for full, pair, free in (
+         [points[:, 1].std() for points in own.values()]
+         for own in perturbed.clouds([0.03, 0.1]).values())), "so it is with any weights")
 says("only 16 equally likely draws", lambda: len(CELL["Z"]))
 says("become uncorrelated only if p is 0", lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
 says("at most m + n - 1 directions", lambda: 7 + 5 - (35 - still()))
@@ -70,18 +65,15 @@ says("and all eigenvalues of the Hessian are above",
      lambda: max(of_rows("minimum", "gradient")) < 1e-12 and min(of_rows("minimum", "least")) > 0)
 says("Now take seven networks, on parts of", lambda: len({*of_rows("minimum", "number")}))
 reads("and 5,000 draws of each kind", "perturbed", "settings", "draws")
-says("of full noise is: the difference is unclear",
-     lambda: differs() == [False, False, False, True, True])
+says("noise is: the difference is unclear", lambda: differs() == [False, False, False, True, True])
 says(["5% at size 0.1 and 42%", "5% apart at size 0.1, and 42%"],
      lambda: (*summed("coupled", 0.1), 0.1, *summed("coupled", 0.3)))
 says("rank-1 and full were 5% and 42%", lambda: summed("coupled", 0.1, 0.3))
 says("Halfway down, where the gradient is not",
      lambda: min(of_rows("halfway", "gradient")) > 0.1 and differs("halfway") == differs())
 says("over 100% off at the minima", lambda: min(summed("mean_field", *perturbed.SCALES[:4])) > 1)
-says("At size 1 neither is near",
-     lambda: min(*summed("mean_field", 1.0), *summed("rank1", 1.0)) > 0.3)
-says("minima independent entries are the nearer ones",
-     lambda: summed("mean_field", 1.0) < summed("rank1", 1.0))
+says("size 1 neither is near", lambda: min(*summed("mean_field", 1.0), *summed("rank1", 1.0)) > 0.3)
+says("independent entries are the nearer", lambda: summed("mean_field", 1.0) < summed("rank1", 1.0))
 says("Z has a size of 0.07 or 0.14", lambda: [moments(s**2, s**2)[0] for s in (0.05, 0.1)])
 says("a correlation of 0.20; in a column", lambda: moments(0.1**2, 0.2**2)[1])
 says("or 0.79; elsewhere 0", lambda: moments(0.1**2, 0.2**2)[2:])

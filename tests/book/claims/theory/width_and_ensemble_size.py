@@ -2,14 +2,13 @@
 
 from functools import cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from ensedu import counting
 from ensedu.theory import ntk
 from tests.book.claiming import Claims, entry, every, reader
-from tests.book.conftest import ran, read
+from tests.book.conftest import ran
 from workshop.experiments import width as runs
 from workshop.experiments.width import ALIKE, MEMBERS, TASKS, chosen_rate
 from workshop.running.machine import one_thread
@@ -34,12 +33,6 @@ K = ran("book/theory/embedded-ensembles", "make the second row of u all ones")["
 def mean(method: str, width: int, score: str, *members: int) -> list[float]:
     """Return means of a score on digits over all splits, by the number of members."""
     return [scored(method, width, score, MEMBERS.index(one)) for one in members]
-
-
-def told() -> set[tuple[int, int, str]]:
-    """Return the widths, members and scores of the differences that are clear."""
-    rows = entry("width", "summary", "gap", "digits")
-    return {(row["width"], row["members"], row["score"]) for row in rows if row["verdict"]}
 
 
 def carried(task: str = "digits") -> dict[int, int]:
@@ -82,9 +75,7 @@ def pushed(k: np.ndarray) -> float:
 @cache
 def others(width: int) -> float:
     """Return what seven others add before training, by the page's own kernel."""
-    cells = [cell.source for cell in read(f"book/{CLAIMS.chapter}").cells]
-    names: dict[str, Any] = {"runs": runs, "np": np}
-    exec(next(cell for cell in cells if "\ndef kernel(" in cell), names)
+    names = ran(f"book/{CLAIMS.chapter}", "\ndef kernel(", runs=runs, np=np)
     with one_thread():
         found = [names["others"](names["kernel"](width, seed), 8) for seed in range(10)]
     return np.sqrt(np.mean(np.square(found)))
@@ -105,18 +96,18 @@ says(["At width 16 seven others add about", "sixteen times the width it is about
 says("rises from 0.153", lambda: mean(BATCH, 16, "nll", 2))
 says("to 0.208", lambda: mean(BATCH, 16, "nll", 8))
 says("where each of two had 98.4%", lambda: mean(BATCH, 16, "train_accuracy", 2))
-says("members classify 98.4%, 96.2% and 92.9% of",
-     lambda: mean(BATCH, 16, "train_accuracy", 2, 4, 8))
+says("members classify 98.4%, 96.2% and 92.9%", lambda: mean(BATCH, 16, "train_accuracy", 2, 4, 8))
 says("only 92.9% of its training images rightly", lambda: mean(BATCH, 16, "train_accuracy", 8))
-says("happen to train at the same rate, so",
-     lambda: np.ptp(mean(BATCH, 16, "lr", 2, 4, 8)) < 1e-9)
+says("happen to train at the same rate, so", lambda: np.ptp(mean(BATCH, 16, "lr", 2, 4, 8)) < 1e-9)
 says(["classifies 6.0 points fewer of its training", "are 6.0 points worse on their"],
      lambda: -100 * gap(16, 8, "train_accuracy", "difference"))
 says("On new images it is 6.2 points", lambda: -100 * gap(16, 8, "members_accuracy", "difference"))
 says("ensemble's NLL is higher by 0.086", lambda: gap(16, 8, "nll", "difference"))
 says(["a deep ensemble, and this is clear", "which is clear, too",
       "is every other difference in our list"],
-     lambda: told() == {(16, 8, "train_accuracy"), (16, 8, "members_accuracy")})
+     lambda: {(row["width"], row["members"], row["score"])
+         for row in entry("width", "summary", "gap", "digits") if row["verdict"]}
+         == {(16, 8, "train_accuracy"), (16, 8, "members_accuracy")})
 says(["Holm's correction over all 80 differences", "which is unclear among 80 differences"],
      lambda: len(entry("width", "summary", "gap", "digits")))
 says("eight disagree 0.76 times as often", lambda: mean(BATCH, 16, "diversity", 8))

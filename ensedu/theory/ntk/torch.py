@@ -13,7 +13,6 @@ Steps of gradient descent with both learning rates, as those of
 Slopes come from autograd, so that this is an independent check of those by hand, too.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -22,12 +21,11 @@ from torch import Tensor, nn
 
 import ensedu.theory.ntk
 from ensedu.common import checks
-from ensedu.theory.ntk.kernel import row_blocks
+from ensedu.theory.ntk.kernel import Kernel, row_blocks
 from ensedu.torch.tensor_checks import check_device, check_tensor
 
 __all__ = [
     "EmbeddedEnsemble",
-    "Kernel",
     "tangent",
 ]
 
@@ -114,22 +112,6 @@ class EmbeddedEnsemble(nn.Module):
             modulated += [u, v]
         outputs = inputs[-1] @ self.weights[-1]  # (M, B, 1)
         return outputs[..., 0], inputs, [*sums, outputs, *modulated]
-
-
-@dataclass(frozen=True, eq=False)
-class Kernel:
-    """The parts of a tangent kernel, of B inputs and C others, as in `ensedu.theory.ntk.Kernel`."""
-
-    #: Θ^com of each pair of members, from the shared weights.
-    shared: Float[Tensor, "M M B C"]
-    #: Θ^ind of each member, from its modulations.
-    own: Float[Tensor, "M B C"]
-
-    def total(self, gamma: float = 1.0) -> Float[Tensor, "M M B C"]:
-        """Θ at this γ: 1 for the mean of the members' losses, M for their sum."""
-        M = len(self.own)
-        alone = torch.eye(M, dtype=self.own.dtype, device=self.own.device)[..., None, None]
-        return checks.real("gamma", gamma) / M * self.shared + alone * self.own
 
 
 def tangent(

@@ -1,0 +1,114 @@
+"""How members run where a compiler follows, which knows no way out of ``vmap``.
+
+All arrays are formed before, and nothing of the model's state moves but buffers.
+"""
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from ensedu.torch.trees import map_tensors, named_tensors
+from ensedu.torch.whole.modules import BATCHED, DROPOUT_AXES, dropout, list_weights, mask_shape
+from ensedu.torch.whole.parts import Parts
+from ensedu.torch.whole.run import Noise, Run
+
+
+class Traced:
+    """Copies of a model's modules that a compiler follows, and what some do in a pass."""
+
+    run: Any = None
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._copies = parts.copies({path: part.plain for path, part in parts.items()})
+        for path, part in parts.items():
+            own = vars(self._copies[path])
+            own["_parameters"] = {**part.plain._parameters}
+            own["_buffers"] = {**part.plain._buffers}
+            if part.does is dropout:
+                own["forward"] = partial(self.dropout, path, self._copies[path])
+            elif "forward" not in own:
+                own |= self.forward_of(self._copies[path])
+
+    def trains(self) -> bool:
+        """Put each module in the mode that it has in the net; return whether one trains."""
+        for path, copied in self._copies.items():
+            copied.training = self._parts[path].there.training
+        return any(copied.training for copied in self._copies.values())
+
+    def outputs(
+        self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
+        kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """Run all members with what is `shared` and with what each has of `stacked`."""
+        self.run = run
+        seen: list[Any] = []
+
+        def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
+            run.noise = noise
+            run.calls.clear()
+            model, values = self._copies[""], {**shared, **own}
+            seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
+            return [y for _, y in named_tensors(seen[-1], "the output")]
+
+        axis = 0 if run.own_batches else None
+        masks = {path: noise for path, noise in run.noise.items() if path not in run.layers}
+        of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
+        ys = iter(of_all(stacked, masks, args, kwargs))
+        return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
+
+    def forward_of(self, module: nn.Module) -> dict[str, Any]:
+        """Return what a module does instead of its class's forward pass, if anything."""
+        kind = type(module)
+        if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
+            return {"forward": partial(self.norm, module)}
+        if isinstance(module, nn.RNNBase):
+            return {"forward": partial(self.recurrent, module)}
+        if kind is nn.Linear:
+            return {"forward": partial(self.linear, module)}
+        return {"forward": partial(self.usual_dropout, module)} if kind in DROPOUT_AXES else {}
+
+    def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
+        """Dropout with one mask for the whole batch of one member, whose noise is given."""
+        run, shape = self.run, mask_shape(module, input)
+        name = f"mask{run.call_of(path) or ''}"
+        if run.given is None:
+            mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
+        else:
+            mask = run.noise[path][name]
+        return input * (mask.to(input) / (1 - module.p))
+
+    def usual_dropout(self, module: Any, input: Tensor) -> Tensor:
+        """Dropout, whose rule under ``vmap`` takes no batch of any size."""
+        drops, batched = DROPOUT_AXES[type(module)], BATCHED.get(type(module), input.ndim)
+        if not module.training or input.ndim != batched:
+            return type(module).forward(module, input)
+        # Of some kinds whole channels go.
+        channels = input if drops is None else input.flatten(2)[..., 0]
+        factors = (torch.rand_like(channels) >= module.p) / (1 - module.p)
+        return input * factors[(..., *[None] * (input.ndim - factors.ndim))]
+
+    def linear(self, module: Any, input: Tensor) -> Tensor:
+        """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""
+        y = input @ module.weight.mT
+        return y if module.bias is None else y + module.bias
+
+    def recurrent(self, module: Any, *args: Any, **kwargs: Any) -> Any:
+        """An RNN, which keeps a list of its parameters."""
+        list_weights(module)
+        return type(module).forward(module, *args, **kwargs)
+
+    def norm(self, module: Any, input: Tensor) -> Tensor:
+        """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
+        if module.training or module.running_mean is None:
+            return type(module).forward(module, input)
+        scale = torch.rsqrt(module.running_var + module.eps)
+        scale = scale if module.weight is None else scale * module.weight
+        shift = -module.running_mean * scale
+        shift = shift if module.bias is None else shift + module.bias
+        behind = [1] * (input.ndim - 2)
+        return input * scale.reshape(-1, *behind) + shift.reshape(-1, *behind)
