@@ -8,9 +8,12 @@ import numpy as np
 
 from workshop import measured
 from workshop.experiments import deep_ensembles, uncertainty
+from workshop.figures.cost.speed_and_memory import Times
 from workshop.page.computed.guessing import Guess
 
 NOISE, PLACE = 0.2, "gap"
+#: A layer in which memory is what one waits for, and the examples that it was timed with.
+WIDE, BATCHES = 1024, (1, 8, 32, 256, 1024)
 
 
 def error_by_members() -> list[float]:
@@ -26,6 +29,12 @@ def trained(part: str) -> list[float]:
     """Return the root mean square of the spread or the error, by number of points."""
     cells = (uncertainty.summary_cell(PLACE, n, NOISE) for n in uncertainty.NUMBERS)
     return [float(np.sqrt(cell[part][1])) for cell in cells]
+
+
+def speed_by_examples() -> list[float]:
+    """Return how many times as fast as four networks in turn a wide BatchEnsemble is."""
+    times = Times(measured.load("speed-cpu")["headline"])
+    return [1 / ratio for ratio in times.of(WIDE, "batch_ensemble")]
 
 
 GUESSES = {
@@ -51,6 +60,18 @@ GUESSES = {
         title="standard deviation, in the gap", xlabel="points to train on", each="{} points",
         x=uncertainty.NUMBERS, log=True, top=0.6, ticks=(0, 0.2, 0.4, 0.6),
         truth=lambda: trained("spread"), beside=lambda: trained("error"), method="doubt",
+    ),
+    "book/cost/speed-and-memory": Guess(
+        question="Four members of a BatchEnsemble share a layer that is 1,024 wide. With one "
+        "example at a time it is 2.2 times as fast as four networks one after the other. Draw how "
+        "many times as fast it is with 8 examples at once, with 32, 256 and 1,024.",
+        key="Dots: your line. Orange: measured on one thread.",
+        answer="With one example the time goes into fetching weights, and there is one matrix to "
+        "fetch instead of four. With many it goes into multiplications, and sharing saves none. "
+        '<a href="#fig-sp-speed-up">This figure</a> shows other widths.',
+        title="times as fast", xlabel="examples at once", each="{} examples",
+        x=BATCHES, log=True, top=4, ticks=(0, 1, 2, 3, 4),
+        truth=speed_by_examples, method="batch_ensemble",
     ),
 }  # fmt: skip
 #: By page: possible answers, and the place of the right one.

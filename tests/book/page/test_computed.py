@@ -117,14 +117,18 @@ def test_what_is_true_of_a_guess_is_what_its_chapter_draws():
     def of(page, name):
         return figures(page)[name].draw.__self__
 
-    members, spread = GUESSES.values()
-    deep, trained = GUESSES
+    members, spread, speed = GUESSES.values()
+    deep, trained, cost = GUESSES
     rmse = of(deep, "fig-dt-members").scores["concrete"]["RMSE"].mean
     np.testing.assert_allclose(members.truth(), 100 * rmse / rmse[0], rtol=1e-3)
     for part, truth in {"spread": spread.truth(), "error": spread.beside()}.items():
         drawn_there = of(trained, "fig-un-trained").found[0.2]["gap"][part][1]
         np.testing.assert_allclose(truth, drawn_there)
     assert f"lie {spread.truth()[0]:.2f} apart" in spread.question
+    times = of(cost, "fig-sp-speed-up")
+    assert [*speed.x] == times.batches
+    np.testing.assert_allclose(speed.truth(), 1 / np.array(times.of(1024, "batch_ensemble")))
+    assert f"is {speed.truth()[0]:.1f} times as fast" in speed.question
 
 
 def test_a_sentence_says_where_a_line_is_furthest_off(call):
