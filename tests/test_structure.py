@@ -26,7 +26,7 @@ FLOORS = (
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (
-        ("network", "models", "convert", "trees", "inputs"),
+        ("network", "models", "twins", "trees", "inputs"),
         ("losses", "membership", "whole"),
         ("train",),
     ),
