@@ -36,7 +36,7 @@ from ensedu.contest.statistics import (  # noqa: E402
     pooled,
     verdict,
 )
-from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
+from ensedu.contest.tasks import Given, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",
@@ -56,9 +56,9 @@ __all__ = [
     "Trained",
     "choose",
     "compare",
-    "given",
     "pooled",
     "rows_of_split",
     "run_split",
+    "split_of",
     "verdict",
 ]

@@ -19,12 +19,12 @@ from ensedu.contest.findings import COSTS, Findings, findings
 from ensedu.contest.jobs import Contestant, Trained
 from ensedu.contest.kept import Kept, KeptClasses, KeptNumbers
 from ensedu.contest.ledger import Ledger
-from ensedu.contest.plans import ENTRANTS, as_task, plan_of, shortened
+from ensedu.contest.plans import ENTRANTS, as_task, comparison_plan, shortened
 from ensedu.contest.processes import in_processes
 from ensedu.contest.report import page
 from ensedu.contest.rounds import Choice, fresh_start, run_split
 from ensedu.contest.tables import Understood, understand
-from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
+from ensedu.contest.tasks import SPLITS, Given, Task, rows_of_split, split_of
 from ensedu.contest.words import sentences, words_of_plan, words_of_table, written
 from ensedu.data import encoder
 
@@ -189,7 +189,9 @@ def compare(
     ledger = Ledger(None if output is None else Path(output), asked)
     if (plan := ledger.plan) is None:
         speak("Short trainings are timed, to plan.")
-        plan = plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
+        plan = comparison_plan(
+            table, minutes=minutes, seed=seed, workers=workers, contestants=contestants
+        )
         ledger.begin(plan)
     offered = contestants or ENTRANTS
     if absent := [name for name in plan.labels if name not in offered]:
@@ -242,7 +244,7 @@ def keep(
 ) -> Kept:
     """Return the best contestant of the last fold, trained again, as an estimator."""
     fold, name = SPLITS - 1, found.best
-    own, fit = given(task, fold), task.rows(rows_of_split(task, fold)["fit"])
+    own, fit = split_of(task, fold), task.rows(rows_of_split(task, fold)["fit"])
     (setting, *_) = (
         dict(row.settings) for row in found.rows if (row.contestant, row.fold) == (name, fold)
     )

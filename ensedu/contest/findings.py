@@ -12,9 +12,9 @@ from numpy import ndarray as Array
 
 import ensedu
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.forecasts import LEVEL
+from ensedu.contest.forecasts import COVERAGE
 from ensedu.contest.one_table import Coverage, Verdict, covered, verdicts
-from ensedu.contest.plans import Plan
+from ensedu.contest.plans import ComparisonPlan
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tables import About, Understood
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
@@ -23,7 +23,7 @@ from ensedu.uncertainty.conformal import rank_among
 __all__ = ["COSTS", "Findings", "Score", "Size", "findings"]
 
 #: The levels of the intervals that are counted.
-LEVELS = (0.5, 0.8, LEVEL)
+LEVELS = (0.5, 0.8, COVERAGE)
 COSTS = ("parameters", "train_seconds", "predict_seconds")
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
@@ -64,7 +64,7 @@ class Findings:
     #: How many parts are done, and of how many.
     progress: Mapping[str, int]
     table: About
-    plan: Plan
+    plan: ComparisonPlan
     versions: Mapping[str, str]
     #: Who could not be trained, and why.
     failed: Mapping[str, str]
@@ -99,7 +99,7 @@ class Findings:
 
 
 def findings(
-    table: Understood, task: Task, drawn: Int[Array, " N"], plan: Plan,
+    table: Understood, task: Task, drawn: Int[Array, " N"], plan: ComparisonPlan,
     kept: Mapping[tuple[str, int], dict[str, Any]], seed: int, with_rows: bool,
 ) -> Findings:  # fmt: skip
     """Return what follows from what was kept of each contestant and fold.

@@ -455,7 +455,7 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
 
     def planned(table, minutes, **given):
-        found = plans.plan_of(table, minutes=minutes, seed=0, workers=1, **given)
+        found = plans.comparison_plan(table, minutes=minutes, seed=0, workers=1, **given)
         rows = (found["subsample"] or {"rows": len(table.y)})["rows"]
         return [*found["labels"]], found["search"]["starts"], found["search"]["part"], rows
 
