@@ -14,10 +14,10 @@ from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.images import Conv2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.tensor_checks import check_dense, check_device, check_tensor
-from ensedu.torch.windows import Conv2d
 
 #: Every layer with weights, by its name.
 LAYER_CLASSES: dict[str, type[nn.Module]] = {
