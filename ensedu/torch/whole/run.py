@@ -52,7 +52,7 @@ class Run:
         self.calls: Counter[str] = Counter()
         self._arrays: dict[str, dict[str, Tensor | None]] = {}
 
-    def own(self, stacked: Tensor) -> Tensor:
+    def of_member(self, stacked: Tensor) -> Tensor:
         """Return what the member that runs has of (members, …)."""
         if self.member is not None:
             return stacked[self.member]
@@ -88,7 +88,7 @@ class Run:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
             return copied
-        return map_tensors(lambda _, x: self.own(x), copied, "input", strict=False)
+        return map_tensors(lambda _, x: self.of_member(x), copied, "input", strict=False)
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
@@ -110,7 +110,7 @@ class Run:
         """Return ``function(x of all members, whether they differ)`` to each member."""
         with self.outside():
             y = function(*self.of_all(x))
-        return self.own(y)
+        return self.of_member(y)
 
     def call_of(self, path: str) -> int:
         """Return how often a part was called before in this pass."""
@@ -193,7 +193,7 @@ class Run:
     def read(self, path: str, key: str) -> Tensor | None:
         """Return what a layer has for its weight or bias, where the model itself reads it."""
         stacked = self.arrays(path)[key]
-        return None if stacked is None else self.own(stacked)
+        return None if stacked is None else self.of_member(stacked)
 
 
 class Formed(dict[str, Any]):
