@@ -37,6 +37,7 @@ INSIDE = {
         ("members",),
         ("ensemble",),
     ),
+    "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),
     "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),
 }
 

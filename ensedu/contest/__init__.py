@@ -24,10 +24,10 @@ from ensedu.common.checks import optional
 
 optional("torch", "sklearn")
 
-from ensedu.contest.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.contestants import CONTESTANTS, FURTHER, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
+from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.statistics import (  # noqa: E402
     Pooled,

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.contest.baselines import Fitted, train_linear
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
-from ensedu.contest.one_table import verdicts
+from ensedu.contest.one_table.verdicts import verdicts
 from ensedu.contest.rounds import FRESH, seed_of
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, given
+from ensedu.contest.trainers.baselines import Fitted, train_linear
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2

@@ -13,9 +13,9 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.jobs import Contestant, Job
-from ensedu.contest.processes import in_processes
+from ensedu.contest.one_table.processes import in_processes
+from ensedu.contest.one_table.tables import Understood
 from ensedu.contest.rounds import FRESH
-from ensedu.contest.tables import Understood
 from ensedu.contest.tasks import SPLITS, Task, given
 
 __all__ = ["ENTRANTS", "Plan", "Search", "Subsample", "as_task", "plan_of", "shortened"]

@@ -13,10 +13,10 @@ from numpy import ndarray as Array
 import ensedu
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.forecasts import LEVEL
-from ensedu.contest.one_table import Coverage, Verdict, covered, verdicts
-from ensedu.contest.plans import Plan
+from ensedu.contest.one_table.plans import Plan
+from ensedu.contest.one_table.tables import About, Understood
+from ensedu.contest.one_table.verdicts import Coverage, Verdict, covered, verdicts
 from ensedu.contest.statistics import TaskScores
-from ensedu.contest.tables import About, Understood
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty.conformal import rank_among
 

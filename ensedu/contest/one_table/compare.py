@@ -15,17 +15,17 @@ import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import COSTS, Findings, findings
 from ensedu.contest.jobs import Contestant, Trained
-from ensedu.contest.kept import Kept, KeptClasses, KeptNumbers
-from ensedu.contest.ledger import Ledger
-from ensedu.contest.plans import ENTRANTS, as_task, plan_of, shortened
-from ensedu.contest.processes import in_processes
-from ensedu.contest.report import page
+from ensedu.contest.one_table.findings import COSTS, Findings, findings
+from ensedu.contest.one_table.kept import Kept, KeptClasses, KeptNumbers
+from ensedu.contest.one_table.ledger import Ledger
+from ensedu.contest.one_table.plans import ENTRANTS, as_task, plan_of, shortened
+from ensedu.contest.one_table.processes import in_processes
+from ensedu.contest.one_table.report import page
+from ensedu.contest.one_table.tables import Understood, understand
+from ensedu.contest.one_table.words import sentences, words_of_plan, words_of_table, written
 from ensedu.contest.rounds import Choice, fresh_start, run_split
-from ensedu.contest.tables import Understood, understand
 from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
-from ensedu.contest.words import sentences, words_of_plan, words_of_table, written
 from ensedu.data import encoder
 
 __all__ = ["Comparison", "compare", "fold_row"]
@@ -78,7 +78,7 @@ class Comparison:
     Parameters
     ----------
     findings
-        All that a report says, as numbers (`ensedu.contest.findings.Findings`).
+        All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
     best
         An estimator for new rows, of whom to take: the best of those that are better than one
         network; if none is, of that and those that are practically equal the one with the fewest

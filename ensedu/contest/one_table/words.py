@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import Findings
-from ensedu.contest.networks import MEMBERS
-from ensedu.contest.one_table import Coverage, Verdict
-from ensedu.contest.plans import Plan
+from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.plans import Plan
+from ensedu.contest.one_table.tables import About
+from ensedu.contest.one_table.verdicts import Coverage, Verdict
 from ensedu.contest.rounds import FRESH
-from ensedu.contest.tables import About
 from ensedu.contest.tasks import PARTS, Task
+from ensedu.contest.trainers.networks import MEMBERS
 
 __all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_differences",
            "of_sizes", "of_worst", "sentences", "words_of_plan", "words_of_table",

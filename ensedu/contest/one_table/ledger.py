@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ensedu.contest.plans import Plan
+from ensedu.contest.one_table.plans import Plan
 
 __all__ = ["Ledger", "typed"]
 

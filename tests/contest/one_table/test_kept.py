@@ -9,8 +9,8 @@ import pytest
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.forecasts import conformal
 from ensedu.contest.jobs import Job
-from ensedu.contest.kept import KeptClasses, KeptNumbers
-from ensedu.contest.tables import Reader
+from ensedu.contest.one_table.kept import KeptClasses, KeptNumbers
+from ensedu.contest.one_table.tables import Reader
 from ensedu.contest.tasks import Task, given, rows_of_split
 from ensedu.data import clean, encoder
 
