@@ -456,8 +456,8 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
 
     def planned(table, minutes, **given):
         found = plans.plan_of(table, minutes=minutes, seed=0, workers=1, **given)
-        rows = (found["subsample"] or {"rows": len(table.y)})["rows"]
-        return [*found["labels"]], found["search"]["starts"], found["search"]["part"], rows
+        rows = found.subsample.rows if found.subsample else len(table.y)
+        return [*found.labels], found.search.starts, found.search.part, rows
 
     assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], FRESH, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
