@@ -28,7 +28,7 @@ INSIDE = {
     "ensedu.torch": (
         ("network", "models", "convert", "trees", "inputs"),
         ("losses", "membership", "whole"),
-        ("train",),
+        ("train", "by_method"),
     ),
     "ensedu.torch.whole": (
         ("copies", "modules", "refusals"),
