@@ -2,21 +2,19 @@
 
 import copy
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
 
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
+from ensedu.torch.whole import hidden_axis
 from ensedu.torch.whole.changes import Change, changes_of, held, keep
 from ensedu.torch.whole.modules import dropout, list_weights
 from ensedu.torch.whole.parts import Parts
 from ensedu.torch.whole.roles import PRODUCTS, Plan
-from ensedu.torch.whole.run import Formed, Run, functorch
+from ensedu.torch.whole.run import Formed, Run
 from ensedu.torch.whole.traced import Traced
 
 
@@ -126,11 +124,8 @@ class Passes:
         clones = not run.keeps or any(part.there.training for part in self._parts.values())
         shared, stacked = self._values(run, clones=clones, reads=True)
         inputs = run.copied(inputs)
-        lazy_load_decompositions()
-        # Of an operation without a rule Torch warns, and loops over the members.
-        functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with _no_checkpoints(), vmap_increment_nesting(run.number, run.randomness) as run.level:
+            with hidden_axis.all_at_once(run.number, run.randomness) as run.level:
                 values = {**shared, **{name: run.own(own) for name, own in stacked.items()}}
                 outputs, changes, constants = self._pass(
                     run, values, inputs, {} if clones else values
@@ -138,12 +133,11 @@ class Passes:
                 for change in changes:
                     change.value, change.differs = run.tree_of_all(change.value, change.key)
                 outputs = map_tensors(
-                    lambda _, y: functorch._remove_batch_dim(y, run.level, run.number, 0),
+                    lambda _, y: hidden_axis.show_output(y, run.level, run.number),
                     outputs, "the output",
                 )  # fmt: skip
         finally:
             run.level = None
-            functorch._set_vmap_fallback_warning_enabled(True)
         keep(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
@@ -266,13 +260,3 @@ def _as_autocast(value: Tensor) -> Tensor:
     if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         return value.to(torch.get_autocast_dtype(kind))
     return value
-
-
-@contextmanager
-def _no_checkpoints() -> Iterator[None]:
-    """Refuse checkpoints: when they compute something again, vmap is over."""
-    if torch._C._autograd._top_saved_tensors_default_hooks(False) is not None:
-        yield  # the reader's own, around the whole pass
-        return
-    with torch.autograd.graph.disable_saved_tensors_hooks("checkpoints inside"):
-        yield

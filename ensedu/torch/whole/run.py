@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -14,9 +14,7 @@ from ensedu.torch.base import depends_on_input
 from ensedu.torch.dropout import checked_mask
 from ensedu.torch.trees import map_tensors, named_tensors
 from ensedu.torch.variational import softplus
-
-# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
-functorch: Any = torch._C._functorch
+from ensedu.torch.whole import hidden_axis
 
 Noise = dict[str, dict[str, Tensor]]
 
@@ -56,14 +54,11 @@ class Run:
         """Return what the member that runs has of (members, …)."""
         if self.member is not None:
             return stacked[self.member]
-        return functorch._add_batch_dim(stacked, 0, self.level)
+        return hidden_axis.hide(stacked, self.level)
 
     def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
         """Return what all members have of x, (members, …), or x itself where they do not differ."""
-        if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != self.level:
-            return x, False
-        axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
-        return (x.movedim(axis, 0) if axis else x), True
+        return hidden_axis.show(x, self.level)
 
     def tree_of_all(self, tree: Any, name: str) -> tuple[Any, bool]:
         """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
@@ -92,19 +87,11 @@ class Run:
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
-        return self.level is not None and functorch.peek_interpreter_stack().level() == self.level
+        return self.level is not None and hidden_axis.is_innermost(self.level)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Leave ``vmap``, as the rule of an ``autograd.Function`` does, which takes 0.3 ms."""
-        if self.level is None:
-            yield
-            return
-        inside = functorch.pop_dynamic_layer_stack()
-        try:
-            yield
-        finally:
-            functorch.push_dynamic_layer_stack(inside)
+    def outside(self) -> AbstractContextManager[None]:
+        """Leave ``vmap``."""
+        return nullcontext() if self.level is None else hidden_axis.Outside()
 
     def for_all(self, function: Callable[[Tensor, bool], Tensor], x: Tensor) -> Tensor:
         """Return ``function(x of all members, whether they differ)`` to each member."""
