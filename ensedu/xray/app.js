@@ -79,11 +79,7 @@ const ask = () => {
   requestAnimationFrame(draw);
 };
 
-const lit = () => {
-  if (!light) return null;
-  if (light.role) return (box) => box.look === light.role;
-  return (box) => box.layer === light.layer;
-};
+const lit = () => light && ((box) => (light.role ? box.look === light.role : box.layer === light.layer));
 // What stands far below the hand follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
@@ -119,7 +115,8 @@ const draw = (now) => {
     changed = now;
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  const marks = { view: COMPACT && !state.more ? state.view : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
+  const compact = COMPACT && !state.more;
+  const marks = { view: compact ? state.view : "", hides: compact ? state.hides : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
   for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];
 };
 const arrive = (now) => {
@@ -288,12 +285,12 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change, room: () => stage.frame().width });
-const guess = makeGuess({ change, ask: () => ask() });
+const guess = makeGuess({ change });
 const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);
-stage.element.firstChild.after(guess.element);
+stage.element.append(guess.element);
 controls.head.append(controls.lead);
 root.append(controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {

@@ -47,6 +47,8 @@ const roundBelow = (most) => {
 };
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
 
+const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+
 const makeBars = (on) => {
   const rows = new Map();
   const [rule, ruleWords] = ["rule", "rule-words"].map((name) => make("span", { class: name }));
@@ -54,7 +56,7 @@ const makeBars = (on) => {
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
     ...["", make("span", { class: "scale" }, rule, ruleWords), "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
-    const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+    const segments = segmentsOf();
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
@@ -117,7 +119,7 @@ const makeBars = (on) => {
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.
 const makeGauge = () => {
-  const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+  const segments = segmentsOf();
   const number = make("strong");
   const words = make("span");
   const mark = make("i", { class: "mark" });
@@ -130,7 +132,7 @@ const makeGauge = () => {
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
     const most = Math.max(...[deep, ...ends].map(totalOf));
     const total = now.reduce((sum, count) => sum + count, 0);
-    const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
+    const guessed = CURVES && isWhole(state) ? state.guess : null;
     const key = [...now, guessed, most].join(" ");
     if (key !== painted) {
       painted = key;
@@ -141,7 +143,7 @@ const makeGauge = () => {
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
-      setText(words, along ? ` ${unit}` : ` parameters = ${ratios[2]} ${unit}`);
+      setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     if (own !== color) element.style.setProperty("--own", (color = own));

@@ -23,6 +23,7 @@ const FIELDS = {
   zoom: real(-16, 16, 0), // of lengths, as a power of 2
   view: one(["model", "share", "map", "layer", "numbers"], "model"),
   more: whole(0, 1, 0),
+  hides: { start: "", read: String }, // members, methods: what a page around it shows only with more
   layer: counted(Math.max(0, GIVEN.length - 1, MOST.depth)),
   matrix: counted(63),
   member: counted(MOST.members - 1),
@@ -106,3 +107,7 @@ const windowOf = (state) => {
   return room < 600 || spreads(chosen(state)) ? 4 : room < 960 ? 5 : 6;
 };
 START = decode(DATA.opening ?? "");
+// What has room at first: all stops; or what is shown, and the stop after it, to which a text may lead.
+const FITTED = !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2);
+// One network that predicts once: nobody shares anything.
+const isSolo = (method) => !METHODS[method].members && passesOf(method, 2) === 1;
