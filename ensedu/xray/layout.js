@@ -265,12 +265,12 @@ const compose = (content, method, M, unit, frame) => {
 
 // The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
 // that makes nothing much smaller, or there are curves to compare.
-const fitting = (content, M, frame) => {
+const fitting = (content, M, frame, methods = STOPS) => {
   const largest = (mostRows) => {
     let [low, high] = [1e-5, 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
-      const fits = FITTED.every((method) => {
+      const fits = methods.every((method) => {
         const { high: deep, wide, rows } = roomsOf(content, method, M, middle, frame);
         return rows <= mostRows && deep <= frame.height && wide <= frame.width;
       });

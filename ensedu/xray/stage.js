@@ -66,8 +66,8 @@ const makeStage = (on) => {
     cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
-    cached(`extent ${keyOf(state, unit)}`, () => {
-      const rooms = FITTED.map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
+    cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
+      const rooms = fitted(state).map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
       return { high: clamp(high, 120, frame.height), lost: high > frame.height + 2 || wide > frame.width + 2, small: high < 0.45 * frame.height && wide < 0.6 * frame.width };
     });

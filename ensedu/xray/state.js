@@ -107,7 +107,7 @@ const windowOf = (state) => {
   return room < 600 || spreads(chosen(state)) ? 4 : room < 960 ? 5 : 6;
 };
 START = decode(DATA.opening ?? "");
-// What has room at first: all stops; or what is shown, and the stop after it, to which a text may lead.
-const FITTED = !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2);
+// What has room: all stops; or what is shown at first, and the stop after it, to which a text may lead.
+const fitted = ({ more }) => (!COMPACT || more || !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2));
 // One network that predicts once: nobody shares anything.
 const isSolo = (method) => !METHODS[method].members && passesOf(method, 2) === 1;
