@@ -21,7 +21,7 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (312, 516), "share": (648, 1106), "map": (428, 759), "layer": (771, 1189),
+    "model": (312, 516), "share": (648, 1106), "map": (412, 759), "layer": (771, 1189),
     "numbers": (776, 1438),
 }  # fmt: skip
 CURVED = (806, 932)  # where it shares, with curves above the members
