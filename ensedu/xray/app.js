@@ -161,7 +161,7 @@ const inSight = (asked) => {
 };
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
-const varies = (state) => !isWhole(state) && spreads(methodOf(layersOf(state)[state.layer], chosen(state)));
+const varies = (state) => !isWhole(state) && (spreads(methodOf(layersOf(state)[state.layer], chosen(state))) || (state.view === "numbers" && leavesOut(state)));
 // Another sample of what is a distribution.
 const anew = () => varies(state) && change({ draw: (state.draw + 1) % 1000 });
 const setLight = (next) => {

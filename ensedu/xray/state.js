@@ -103,6 +103,6 @@ const wayOf = ({ method, share }) => {
 // Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
 const windowOf = (state) => {
   const room = document.documentElement.clientWidth;
-  return room < 600 || spreads(chosen(state)) ? 4 : room < 960 ? 5 : 6;
+  return room < 600 || METHODS[chosen(state)].stochastic ? 4 : room < 960 ? 5 : 6;
 };
 START = decode(DATA.opening ?? "");

@@ -1,6 +1,8 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
 import re
+from itertools import product
+from math import prod
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -293,6 +295,33 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         check_outputs(2)
         page.get_by_role("button", name="Reset numbers").click()
         assert (made(1), made(2)) == before
+
+
+#: Numbers by name, as they are read; what can be typed, and what is computed.
+NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
+  [...document.querySelectorAll(`${tag}.number`)].map((one) =>
+    [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
+
+
+@pytest.mark.parametrize(
+    ("method", "factors"), [("rank1", "rs"), ("mean_field", ""), ("mc_dropout", "z")]
+)
+def test_what_is_drawn_is_seen_beside_what_is_stored(method, factors, opened):
+    with opened(xray("5-4-3"), f"#method={method}&zoom=numbers&layer=2") as page:
+        stored, made = page.evaluate(NAMED)
+        for a, b in product(range(1, 5), range(1, 4)) if factors else ():
+            drawn = [made[f"{letter}₁[{b if letter == 's' else a}]"] for letter in factors]
+            expected = prod(drawn, start=stored[f"W[{a}, {b}]"])
+            assert made[f"W₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
+        spreads = [name.removeprefix("σ of ") for name in stored if name.startswith("σ of ")]
+        assert bool(spreads) == (method != "mc_dropout")
+        for name in spreads:  # nothing rare is seen first
+            drawn = made[name if "₁" in name else name.replace("[", "₁[")]
+            assert abs(drawn - stored[f"μ of {name}"]) <= 2 * stored[f"σ of {name}"]
+        page.get_by_role("button", name="Draw anew").click()
+        page.evaluate(FRAME)
+        now, others = page.evaluate(NAMED)
+        assert now == stored and others.keys() == made.keys() and others != made
 
 
 def test_a_flick_changes_the_pressed_number_alone(opened):
