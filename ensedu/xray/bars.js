@@ -45,6 +45,7 @@ const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
 };
+const outlineOf = (layers, method) => (METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? "" : "var(--shared)"); // gray: all biases are stored once
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
 
 const makeBars = (on) => {
@@ -96,6 +97,7 @@ const makeBars = (on) => {
       }
       const chip = (count.per_member * perNumber) / state.M;
       segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
+      segments.biases.style.setProperty("--own", outlineOf(layers, method));
       own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
       own.classList.toggle("over", total * perNumber > track);
       const bytes = bytesOf(layers, method, state.M);
@@ -144,6 +146,7 @@ const makeGauge = () => {
       setText(words, along ? ` ${unit}` : ` parameters = ${ratios[2]} ${unit}`);
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
+    segments.biases.style.setProperty("--own", outlineOf(layers, to));
     if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };

@@ -68,7 +68,7 @@ const tell = (arrays, key) => {
     return `${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}: inputs times a column of the matrix, and the bias.`;
   }
   const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of W${SUBSCRIPTS(i + 1)}`;
-  if (kind === "dz") return `${is}: ${entry("z", i, ...at) ? "this sample keeps" : "this sample leaves out"} ${whose("z")}. Half of all are left out at random, and the others count twice.`;
+  if (kind === "dz") return `${is}: ${entry("z", i, ...at) ? "this sample keeps" : "this sample leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`;
   const drawn = kind === "made" ? "W" : kind[1];
   if (isMade(key) && random(drawn)) {
     const from = owner(drawn, i);
@@ -139,9 +139,8 @@ const makeNumbers = (on) => {
   const origin = make("span", { class: "note" });
   const tools = make("div", { class: "tools" }, origin, ...window_.map(({ element }) => element), others);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, make("div", { class: "beside" }, words, tools, task));
-  let cells = new Map();
-  let [shape, first, touched, arrays, before, current] = ["", null, null, null, null, null];
-  let [asked, drag] = [0, null];
+  let [shape, cells, asked] = ["", new Map(), 0];
+  let [first, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" }, "Another task");
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
@@ -296,10 +295,9 @@ const makeNumbers = (on) => {
     if (element.hidden) return;
     current = state;
     arrays = arraysOf(state, layer);
-    const { matrix, method } = arrays;
     const each = perPage(state, arrays, on.room());
     const begin = Math.floor(state.member / each) * each;
-    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, begin, each, windowOf(state)].join(" ");
+    const now = [arrays.method, chosen(state), state.M, state.layer, state.matrix, arrays.matrix.m, arrays.matrix.size, state.row, state.column, begin, each, windowOf(state)].join(" ");
     if (now !== shape) {
       shape = now;
       build(state, layer, begin, each);
