@@ -184,7 +184,7 @@ ROWS = np.arange(22.0).reshape(11, 2), np.arange(11.0)
 WOOD = pandas.DataFrame({"wood": ["oak", "ash", "fir", "oak"] * 2 + ["ash"] * 3})
 DAYS = np.arange(11).astype("datetime64[D]")
 SINGLE = CONTESTANTS["single"]
-OWN = tasks.given(small.task(), 0)
+OWN = tasks.split_of(small.task(), 0)
 A = np.array([[1.0, 2.0], [3.0, 5.0]])
 THREE = [scores(name) for name in "tuv"]
 
@@ -571,9 +571,9 @@ CASES = [
     (lambda: task(foreign=ones((B, 3))), "ValueError: foreign has shape (7, 3), accepted is (F, 5), as x has"),
     (lambda: tasks.rows_of_split(small.task(), 5), "ValueError: split must be from 0 to 4, got 5"),
     (lambda: tasks.rows_of_split(small.task(), 1.0), "TypeError: split must be an integer from 0 up, got 1.0 (float)"),
-    (lambda: tasks.given("wages", 0), "TypeError: task must be a Task, got 'wages' (str)"),
+    (lambda: tasks.split_of("wages", 0), "TypeError: task must be a Task, got 'wages' (str)"),
     (lambda: tasks.rows_of_split(small.task(groups=np.arange(small.N) % 3), 0), "ValueError: small: groups must be so many and so small that each part gets one, got 3 groups and none for calibrate"),
-    (lambda: tasks.given(replace(small.task(), y=np.full((small.N, 1), 7.0)), 0), "ValueError: small: y must differ among the rows to fit on, got 7.0 alone"),
+    (lambda: tasks.split_of(replace(small.task(), y=np.full((small.N, 1), 7.0)), 0), "ValueError: small: y must differ among the rows to fit on, got 7.0 alone"),
     (lambda: rounds.choose("t", 3, SINGLE, 0), "TypeError: task must be a Task, got 't' (str)"),
     (lambda: rounds.choose(small.task(), 3, SINGLE, 0), "TypeError: own must be a Given, got 3 (int)"),
     (lambda: rounds.choose(small.task(), OWN, "single", 0), "TypeError: contestant must be a Contestant, got 'single' (str)"),

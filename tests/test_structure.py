@@ -26,9 +26,9 @@ FLOORS = (
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
     "ensedu.torch": (
-        ("network", "models", "convert", "trees", "inputs"),
+        ("network", "models", "twins", "trees", "inputs"),
         ("losses", "membership", "whole"),
-        ("train",),
+        ("train", "by_method"),
     ),
     "ensedu.torch.whole": (
         ("copies", "modules", "refusals"),
@@ -37,6 +37,7 @@ INSIDE = {
         ("members",),
         ("ensemble",),
     ),
+    "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),
     "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),
 }
 

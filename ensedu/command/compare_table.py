@@ -17,10 +17,9 @@ def compare_table(options: argparse.Namespace) -> str:
     """Compare, and return the answer and where the report is."""
     folder = Path(options.output or f"{Path(options.file).stem}-compared")
     try:
-        tables = optional("ensedu.contest.tables", "sklearn")
-        sentences = optional("ensedu.contest.words", "sklearn").sentences
-        contest = optional("ensedu.contest.compare", "sklearn")
-        found = contest.compare(
+        tables = optional("ensedu.contest.one_table.tables", "sklearn")
+        sentences = optional("ensedu.contest.one_table.words", "sklearn").sentences
+        found = optional("ensedu.contest", "sklearn").compare(
             tables.read_file(options.file), name=Path(options.file).name, output=folder,
             say=functools.partial(print, flush=True),
             with_rows=options.with_rows, **{name: getattr(options, name) for name in OPTIONS},

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ensedu import counting
 from ensedu.command.errors import (
     CommandError,
     trace_in_readers_code,
@@ -15,8 +14,7 @@ from ensedu.command.errors import (
     with_option_name,
 )
 from ensedu.command.readers_model import build_model, import_named
-from ensedu.methods import METHODS, ROLES
-from ensedu.xray.layers import converted
+from ensedu.methods import METHODS
 
 __all__ = ["count_model"]
 
@@ -53,6 +51,7 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
+    from ensedu.torch.by_method import made_by
     from ensedu.torch.whole.roles import names_of
 
     model = build_model(found, options.model, device)
@@ -70,46 +69,25 @@ def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> lis
         if key != "single" and not {"all", key} & set(asked):
             continue
         row: dict[str, Any] = {"method": key, "label": method.label}
-        try:
-            nets = {
-                size: converted(
-                    model, key, size,
-                    head=options.head, shared=options.shared, modulated=options.modulated,
-                )
-                for size in sizes
-            }  # fmt: skip
-            numbers = {size: _numbers_of(net) for size, net in nets.items()}
-        except (TypeError, ValueError, RuntimeError) as error:
-            if key not in asked and key != "single":
-                rows.append(row | {"refused": with_option_name(error)})
-                continue
-            raise CommandError(f"{key}: {with_option_name(error)}") from None
+        made = made_by(
+            key, model, sizes,
+            head=options.head, shared=options.shared, modulated=options.modulated,
+        )  # fmt: skip
+        if made.refused is not None:
+            refused = with_option_name(made.refused)
+            if key in asked or key == "single":
+                raise CommandError(f"{key}: {refused}")
+            rows.append(row | {"refused": refused})
+            continue
         rows.append(row)
         if options.input is not None:
-            for size, net in nets.items():
-                numbers[size]["flops"] = _count_flops(net, options, device)
-        row |= _on_their_line(options.ensemble_size, numbers)
+            for size, net in made.nets.items():
+                made.numbers[size]["flops"] = _count_flops(net, options, device)
+        row |= made.at(options.ensemble_size)
         row["ratio"] = _ratio_to_single("total", row, rows[0])
         if options.input is not None:
             row["flops_ratio"] = _ratio_to_single("flops", row, rows[0])
     return rows
-
-
-def _numbers_of(net: Any) -> dict[str, int]:
-    count = counting.count(net)
-    numbers = {role: getattr(count, role) for role in (*ROLES, "frozen", "total")}
-    return numbers | {"bytes": sum(p.numel() * p.element_size() for p in net.parameters())}
-
-
-def _on_their_line(size: int, found: dict[int, dict[str, int]]) -> dict[str, int]:
-    """Return the numbers of a size: those found, or those on the line through two that were."""
-    if size in found:
-        return found[size]
-    (first, low), (second, high) = found.items()
-    return {
-        name: number + (size - first) * (high[name] - number) // (second - first)
-        for name, number in low.items()
-    }
 
 
 def _ratio_to_single(key: str, row: dict[str, Any], single: dict[str, Any]) -> float | None:

@@ -24,10 +24,10 @@ from ensedu.common.checks import optional
 
 optional("torch", "sklearn")
 
-from ensedu.contest.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.contestants import CONTESTANTS, FURTHER, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
+from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.statistics import (  # noqa: E402
     Pooled,
@@ -36,7 +36,7 @@ from ensedu.contest.statistics import (  # noqa: E402
     pooled,
     verdict,
 )
-from ensedu.contest.tasks import Given, Task, given, rows_of_split  # noqa: E402
+from ensedu.contest.tasks import Given, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",
@@ -56,9 +56,9 @@ __all__ = [
     "Trained",
     "choose",
     "compare",
-    "given",
     "pooled",
     "rows_of_split",
     "run_split",
+    "split_of",
     "verdict",
 ]

@@ -2,14 +2,14 @@
 
 from itertools import product
 
-from ensedu.contest.baselines import boosting_rounds, train_boosting, train_linear
-from ensedu.contest.ivon import train_ivon
 from ensedu.contest.jobs import LENGTHS, Contestant, Setting
-from ensedu.contest.laplace import train_laplace
-from ensedu.contest.mimo import train_mimo
-from ensedu.contest.networks import train_network
-from ensedu.contest.swag import train_swag
-from ensedu.contest.tabm import train_tabm
+from ensedu.contest.trainers.baselines import boosting_rounds, train_boosting, train_linear
+from ensedu.contest.trainers.ivon import train_ivon
+from ensedu.contest.trainers.laplace import train_laplace
+from ensedu.contest.trainers.mimo import train_mimo
+from ensedu.contest.trainers.networks import train_network
+from ensedu.contest.trainers.swag import train_swag
+from ensedu.contest.trainers.tabm import train_tabm
 
 __all__ = ["CONTESTANTS", "FURTHER", "LONGER", "REFERENCE", "TABULAR"]
 

@@ -9,10 +9,10 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["LEVEL", "Classes", "Forecast", "Numbers", "conformal"]
+__all__ = ["COVERAGE", "Classes", "Forecast", "Numbers", "conformal"]
 
 #: What intervals, and sets of classes, are to hold.
-LEVEL = 0.9
+COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class Numbers:
         They are in the target's own units.
         """
         each = uncertainty.gaussian_nll(self.mean, self.variance, y)
-        low, high = uncertainty.interval(self.mean, self.variance, LEVEL)
+        low, high = uncertainty.interval(self.mean, self.variance, COVERAGE)
         return {
             "rmse": unit * uncertainty.rmse(self.mean.mean(axis=0), y),
             "nll": float(uncertainty.mixture_nll(each).mean() + np.log(unit)),
@@ -133,5 +133,5 @@ def conformal(own: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float
 
     They reach as far as nine in ten of the held-out targets are strange.
     """
-    limit = uncertainty.conformal_quantile(held_out.strangeness(known), LEVEL)
+    limit = uncertainty.conformal_quantile(held_out.strangeness(known), COVERAGE)
     return float((own.strangeness(y) <= limit).mean()), own.size(limit)

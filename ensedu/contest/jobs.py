@@ -102,7 +102,7 @@ class Job:
     Parameters
     ----------
     task, given
-        The task, and a split of it as `ensedu.contest.given` returns it.
+        The task, and a split of it as `ensedu.contest.split_of` returns it.
     contestant, setting
         Who is trained, and with which of its settings.
     seed

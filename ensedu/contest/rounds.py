@@ -13,7 +13,7 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
-from ensedu.contest.tasks import Given, Task, given
+from ensedu.contest.tasks import Given, Task, split_of
 
 __all__ = [
     "FRESH",
@@ -68,7 +68,7 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     Parameters
     ----------
     task, own
-        The task, and a split of it as `ensedu.contest.given` returns it.
+        The task, and a split of it as `ensedu.contest.split_of` returns it.
     contestant
         Whose settings are tried.
     seed
@@ -139,12 +139,12 @@ def run_split(
     Raises
     ------
     TypeError, ValueError
-        For anything else, and as `rows_of_split` and `given`.
+        For anything else, and as `rows_of_split` and `split_of`.
     ImportError
         If a package of the contestant is not installed.
     """
     checks.text("name", name)
-    own = given(task, split)
+    own = split_of(task, split)
     before = time.thread_time()
     choice = choose(task, own, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before

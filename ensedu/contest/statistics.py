@@ -14,9 +14,9 @@ from ensedu.common import arrays, checks
 from ensedu.uncertainty import Interval, resampled
 
 __all__ = [
+    "ALPHA",
     "DELTA",
     "LEAST_SOURCES",
-    "LEVEL",
     "Pooled",
     "TaskDifference",
     "TaskScores",
@@ -28,7 +28,7 @@ __all__ = [
 #: Units within which a difference is practically none.
 DELTA = 0.25
 #: With which probability one difference or more may be found where none is.
-LEVEL = 0.05
+ALPHA = 0.05
 LEAST_SOURCES = 3
 
 
@@ -137,14 +137,14 @@ def pooled(
     multiplied by the number of contestants (Bonferroni). This needs no more than independent
     sources: neither skewed differences nor contestants that win together make false finds. The
     interval of the median goes from the r-th lowest source to the r-th highest, with the same test:
-    it leaves 0 out where the adjusted p-value is `LEVEL` or less. A contestant that equals the
+    it leaves 0 out where the adjusted p-value is `ALPHA` or less. A contestant that equals the
     reference on each split of each task has no entry.
 
     Parameters
     ----------
     tasks
         Of at least three sources, of each of which a contestant has a task. Of k sources all must
-        agree to be clear if k is small: fewer than ``1 + log2(contestants / LEVEL)`` never are.
+        agree to be clear if k is small: fewer than ``1 + log2(contestants / ALPHA)`` never are.
     reference
         The contestant from which the others differ.
     higher
@@ -232,7 +232,7 @@ def _pooled(tasks: tuple[TaskDifference, ...], contestants: int, higher: bool) -
     k = len(values)
     # Of a fair coin; what is 0 speaks against either side.
     p = _two_sided(min(sum(v >= 0 for v in values), sum(v <= 0 for v in values)), k)
-    left_out = [r for r in range(k // 2) if contestants * _two_sided(r, k) <= LEVEL]
+    left_out = [r for r in range(k // 2) if contestants * _two_sided(r, k) <= ALPHA]
     r = len(left_out)
     low, high = (values[r - 1], values[k - r]) if r else (-math.inf, math.inf)
     return Pooled(

@@ -16,12 +16,12 @@ from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.splits import check_targets
 
-__all__ = ["NOISE", "PARTS", "SPLITS", "Given", "Task", "given", "rows_of_split"]
+__all__ = ["NOISE", "SHARES", "SPLITS", "Given", "Task", "rows_of_split", "split_of"]
 
 #: Splits of a task: every row is in the test part of one of them.
 SPLITS = 5
 #: The parts of a split's rows, beside a fifth to test on, as parts of all.
-PARTS = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
+SHARES = {"fit": 0.55, "select": 0.15, "calibrate": 0.1}
 #: The standard deviation of the noise that is added to standardized inputs of a table.
 NOISE = 0.3
 
@@ -147,7 +147,7 @@ class Task:
     @property
     def epochs(self) -> int:
         """How often all go through the rows to fit on."""
-        return math.ceil(self.steps / math.ceil(PARTS["fit"] * len(self.y) / self.batch_size))
+        return math.ceil(self.steps / math.ceil(SHARES["fit"] * len(self.y) / self.batch_size))
 
     @property
     def table(self) -> bool:
@@ -181,7 +181,7 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
         raise TypeError(f"task must be a Task, got {checks.given(task)}")
     if checks.natural_int("split", split) >= SPLITS:
         raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
-    shares = np.array([*PARTS.values()])
+    shares = np.array([*SHARES.values()])
     groups = np.arange(len(task.y)) if task.groups is None else task.groups
     first, inner = np.random.default_rng(SPLITS), np.random.default_rng([SPLITS, split])
     if task.time is None:
@@ -192,7 +192,7 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
         blocks = cut(task.time, np.ones(SPLITS + 1) / (SPLITS + 1), None)
         rest, test = np.concatenate(blocks[: split + 1]), blocks[split + 1]
         parts = cut(task.time[rest], shares / shares.sum(), None)
-    found = {name: rest[rows] for name, rows in zip(PARTS, parts, strict=True)}
+    found = {name: rest[rows] for name, rows in zip(SHARES, parts, strict=True)}
     found["test"] = test
     if empty := [name for name, rows in found.items() if not len(rows)]:
         raise ValueError(
@@ -236,7 +236,7 @@ class Given:
     unit: float = 1.0
 
 
-def given(task: Task, split: int) -> Given:
+def split_of(task: Task, split: int) -> Given:
     """Return a split of a task, ready to train on; the same at each call.
 
     Raises

@@ -17,9 +17,9 @@ from torch.nn import Linear as Linear
 
 from ensedu.common.training import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
-from ensedu.torch.convert import from_numpy, to_numpy
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.images import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
@@ -27,8 +27,8 @@ from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.train.fitting import fit
 from ensedu.torch.train.optimizing import parameter_groups
 from ensedu.torch.train.predicting import predict
+from ensedu.torch.twins import from_numpy, to_numpy
 from ensedu.torch.whole.ensemble import ensemble
-from ensedu.torch.windows import AvgPool2d, Conv2d, MaxPool2d
 
 __all__ = [
     "AvgPool2d",

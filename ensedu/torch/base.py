@@ -37,6 +37,13 @@ class WeightLayer(nn.Module):
     #: How many numbers describe an example's inputs (for r) and its outputs (for s, biases).
     inputs: int
     outputs: int
+    #: What the first base has: the axes of an example, ``W ∘ r sᵀ``, and weights as in the book.
+    _example_axes: Callable[[], tuple[int | str, ...]]
+    modulated_weights: Callable[..., Tensor]
+    in_book_axes: Callable[..., Tensor]
+    #: What that of the method has: it makes the parameters, and of them each member's weight.
+    _make_parameters: Callable[..., None]
+    stored_weights: Callable[..., Tensor]
 
     def __init__(self, device: torch.device | str | None, dtype: torch.dtype | None) -> None:
         super().__init__()
@@ -54,8 +61,7 @@ class WeightLayer(nn.Module):
         without a leading axis; (S, M, m, n) for noise of S samples of members; (M, B, m, n) with
         ``per_example=True``.
         """
-        layer: Any = self
-        return layer.in_book_axes(layer.stored_weights(noise))
+        return self.in_book_axes(self.stored_weights(noise))
 
     def _empty_parameter(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, **self._factory))

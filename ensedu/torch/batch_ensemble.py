@@ -41,7 +41,8 @@ class BatchEnsembleArrays(MemberLayer):
         self._check_input(x, self.weight, self.ensemble_size)
         if self._has_samples(x):
             return self._samples_as_examples(x)
-        # Weight (n, m), r (M, m), s (M, n), bias (M, n): ((x ∘ r) W) ∘ s + b, eq. 5.
+        # Weight (n, m), r (M, m), s (M, n), bias (M, n): eq. 5, ((x ∘ r) W) ∘ s + b, is computed by
+        # `scale` of ensedu.torch.products, of images by that of ConvLayer.
         return self.modulated_product(
             x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
         )
@@ -98,8 +99,8 @@ class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
 class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
 
-    Wen et al. 2020: r scales the input channels, s the output channels, so that member i's kernel
-    from channel a to channel b is the shared one times ``r_i[a] s_i[b]``. ``weight`` is
+    Wen et al. 2020, eq. 5: r scales the input channels, s the output channels, so that member i's
+    kernel from channel a to channel b is the shared one times ``r_i[a] s_i[b]``. ``weight`` is
     (C_out, C_in / groups, K, K) as in ``nn.Conv2d``; ``r`` (M, C_in), ``s`` (M, C_out) and
     ``bias`` (M, C_out) belong to the members. Returns (M, B, C_out, H_out, W_out).
 

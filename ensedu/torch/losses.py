@@ -1,9 +1,9 @@
 """The losses of `ensedu.numpy` for tensors, and the evidence lower bound.
 
-Names, arguments and axes are the same: outputs of all members, (M, B, k) or (S, M, B, k), or of
-one network, (B, k); targets for the B examples, with an axis M in front where each member has
-examples of its own. With ℓ_ib the NLL of member i and example b in nats, `reduction` says what
-becomes of it:
+Names, arguments, axes and errors are the same, and said there: outputs of all members, (M, B, k) or
+(S, M, B, k), or of one network, (B, k); targets for the B examples, with an axis M in front where
+each member has examples of its own. With ℓ_ib the NLL of member i and example b in nats,
+`reduction` says what becomes of it:
 
 - ``"none"``: ℓ itself, (M, B);
 - ``"mean"``: the mean over members and examples;
@@ -34,22 +34,7 @@ __all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "soft
 def half_squared_error(
     outputs: Float[Tensor, "*M B k"], targets: Float[Tensor, "*M_B_k"], *, reduction: str = "mean"
 ) -> Float[Tensor, "*loss"]:
-    """``ℓ = ½ |y - f(x)|²``, the NLL of N(f(x), 1) without its constant ½ k log 2π.
-
-    Parameters
-    ----------
-    outputs
-        Predictions f(x), (M, B, k) or (B, k).
-    targets
-        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
-    reduction
-        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, or an unknown `reduction`.
-    """
+    """``ℓ = ½ |y - f(x)|²``, as in `ensedu.numpy`."""
     residual = outputs - _checked_targets(outputs, targets, heads=1)
     return reduce(0.5 * residual.square().sum(-1), reduction)
 
@@ -61,27 +46,9 @@ def gaussian_nll(
     reduction: str = "mean",
     beta: float = 0.0,
 ) -> Float[Tensor, "*loss"]:
-    """``ℓ = Σ ½ log 2πσ² + (y - μ)² / (2σ²)`` (Lakshminarayanan et al. 2017, eq. 1).
+    """``ℓ = Σ ½ log 2πσ² + (y - μ)² / (2σ²)``, as in `ensedu.numpy`.
 
-    The constant ½ log 2π is kept, so that this is the NLL of a density.
-
-    Parameters
-    ----------
-    outputs
-        Heads, (M, B, 2k) or (B, 2k): k means μ, then k raw variances v; σ² = softplus(v) + 1e-6.
-    targets
-        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
-    reduction
-        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
-    beta
-        From 0 to 1: each summand is weighted by σ^(2 beta), held constant (β-NLL, Seitzer et al.
-        2022, eq. 5), so that examples of a large variance do not stop teaching the mean. Above 0
-        it is no NLL of a density, and has no mixture.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, an unknown `reduction`, and another `beta`.
+    Outputs are k means μ, then k raw variances v: σ² = softplus(v) + 1e-6.
     """
     beta = layer_checks.nll_exponent(beta, reduction)
     targets = _checked_targets(outputs, targets, heads=2)
@@ -96,22 +63,9 @@ def gaussian_nll(
 def softmax_cross_entropy(
     outputs: Float[Tensor, "*M B k"], targets: Integer[Tensor, "*M_B"], *, reduction: str = "mean"
 ) -> Float[Tensor, "*loss"]:
-    """``ℓ = -log softmax(f(x))_y``; the mixture averages the members' probabilities.
+    """``ℓ = -log softmax(f(x))_y``, as in `ensedu.numpy`.
 
-    Parameters
-    ----------
-    outputs
-        Logits f(x), (M, B, k) or (B, k).
-    targets
-        Class labels y, integers from 0 to k - 1, (B,), or (M, B) where each member has examples of
-        its own. That they are in range is looked at on a CPU; a GPU would have to be waited for.
-    reduction
-        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, a label out of range, or an unknown `reduction`.
+    That labels are in range is looked at on a CPU; a GPU would have to be waited for.
     """
     check_tensor("outputs", outputs)
     labels = as_labels(targets, outputs)

@@ -14,10 +14,10 @@ from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.images import Conv2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.tensor_checks import check_dense, check_device, check_tensor
-from ensedu.torch.windows import Conv2d
 
 #: Every layer with weights, by its name.
 LAYER_CLASSES: dict[str, type[nn.Module]] = {
@@ -42,22 +42,7 @@ PARAMETRIZATIONS = ("standard", "ntk")
 
 
 class Tile(nn.Module):
-    """Repeat a batch: (B, features) -> (S, B, features), one copy for each of S samples.
-
-    Parameters
-    ----------
-    samples
-        S, a positive integer.
-    ensemble_size
-        For layers with members: M, a positive integer; the result is (S, M, B, features).
-    feature_axes
-        How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad size, and for an input with other axes.
-    """
+    """Repeat a batch, (B, features) -> (S, B, features) or (S, M, B, …), as in `ensedu.numpy`."""
 
     def __init__(
         self, samples: int, ensemble_size: int | None = None, *, feature_axes: int = 1
@@ -86,10 +71,7 @@ class Tile(nn.Module):
 
 
 class Multiply(nn.Module):
-    """``factor · x``, any shape: the 1/√m in front of a layer in the NTK parametrization.
-
-    Raises ``TypeError`` or ``ValueError`` for a `factor` that is no finite number.
-    """
+    """``factor · x``, any shape, as in `ensedu.numpy`."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()

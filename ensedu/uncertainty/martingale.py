@@ -16,12 +16,12 @@ ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row: a player for each of these.
 JUMPS = (1e-4, 1e-3, 1e-2, 1e-1)
 #: Of which intervals a bet watches how many they hold.
-LEVEL = 0.9
+COVERAGE = 0.9
 #: What a p-value multiplies a bet by, on average by 1: on large scores, on none, on small ones, and
 #: on scores outside of intervals.
 BETS: tuple[Callable[[float], float], ...] = (
     lambda p: 1.5 - p, lambda p: 1.0, lambda p: 0.5 + p,
-    lambda p: LEVEL + (p <= 1 - LEVEL),
+    lambda p: COVERAGE + (p <= 1 - COVERAGE),
 )  # fmt: skip
 #: Above this, money is given away: enough is proved, and floats end.
 MOST = 1e9
@@ -96,7 +96,7 @@ class Exchangeability:
             shrink = max(1.0, sum(map(sum, stakes)) / MOST)
             stakes = [[money / shrink for money in own] for own in stakes]
             path.append(sum(map(sum, stakes)))
-            held += p > 1 - LEVEL
+            held += p > 1 - COVERAGE
         return replace(
             self, path=tuple(path), held=held, scores=tuple(known),
             stakes=tuple(map(tuple, stakes)),
@@ -128,14 +128,15 @@ class Exchangeability:
     @property
     def words(self) -> str:
         """What it says, in a sentence or two."""
-        share = f"{LEVEL:.0%} intervals or sets hold about {self.held / max(1, self.rows):.0%} of"
+        held = self.held / max(1, self.rows)
+        share = f"{COVERAGE:.0%} intervals or sets hold about {held:.0%} of"
         if not self.alarm:
             return (
                 f"{share} {self.rows:,} new rows, which is no sign that the promise is broken "
                 f"(anytime p-value {self.p:.2g})."
             )
         odds = f"rows like the old ones would ever say so once in {min(1e6, 1 / self.p):,.0f} times"
-        if self.held < LEVEL * self.rows:
+        if self.held < COVERAGE * self.rows:
             return (
                 f"The promise no longer stands: {share} {self.rows:,} new rows ({odds}, or more "
                 "seldom). Calibrate again, or train anew, on rows like these."

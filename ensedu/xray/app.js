@@ -37,12 +37,12 @@ const bases = new Map();
 const baseOf = (state) => {
   const frame = stage.frame();
   const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
-  const key = `${at} ${frame.width}`;
+  const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
     const layers = only ? [GIVEN[only.layer]] : GIVEN;
     const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame), most });
+    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, fitted(state)), most });
   }
   return bases.get(key);
 };
@@ -79,11 +79,7 @@ const ask = () => {
   requestAnimationFrame(draw);
 };
 
-const lit = () => {
-  if (!light) return null;
-  if (light.role) return (box) => box.look === light.role;
-  return (box) => box.layer === light.layer;
-};
+const lit = () => light && ((box) => (light.role ? box.look === light.role : box.layer === light.layer));
 // What stands far below the hand follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
@@ -119,7 +115,8 @@ const draw = (now) => {
     changed = now;
   }
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  const marks = { view: COMPACT && !state.more ? state.view : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
+  const compact = COMPACT && !state.more;
+  const marks = { view: compact ? state.view : "", hides: compact ? state.hides : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
   for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];
 };
 const arrive = (now) => {
@@ -151,7 +148,7 @@ const goTo = (view) => {
   change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame()) / baseOf(of).unit);
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of).unit);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
@@ -161,7 +158,7 @@ const inSight = (asked) => {
 };
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
-const varies = (state) => !isWhole(state) && spreads(methodOf(layersOf(state)[state.layer], chosen(state)));
+const varies = (state) => !isWhole(state) && (spreads(methodOf(layersOf(state)[state.layer], chosen(state))) || (state.view === "numbers" && leavesOut(state)));
 // Another sample of what is a distribution.
 const anew = () => varies(state) && change({ draw: (state.draw + 1) % 1000 });
 const setLight = (next) => {
@@ -288,12 +285,12 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change, room: () => stage.frame().width });
-const guess = makeGuess({ change, ask: () => ask() });
+const guess = makeGuess({ change });
 const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);
-stage.element.firstChild.after(guess.element);
+stage.element.append(guess.element);
 controls.head.append(controls.lead);
 root.append(controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {

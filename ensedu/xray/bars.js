@@ -45,7 +45,10 @@ const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
 };
+const outlineOf = (layers, method) => (METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? "" : "var(--shared)"); // gray: all biases are stored once
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
+
+const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
 
 const makeBars = (on) => {
   const rows = new Map();
@@ -54,7 +57,7 @@ const makeBars = (on) => {
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
     ...["", make("span", { class: "scale" }, rule, ruleWords), "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
-    const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+    const segments = segmentsOf();
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
@@ -96,6 +99,7 @@ const makeBars = (on) => {
       }
       const chip = (count.per_member * perNumber) / state.M;
       segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
+      segments.biases.style.setProperty("--own", outlineOf(layers, method));
       own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
       own.classList.toggle("over", total * perNumber > track);
       const bytes = bytesOf(layers, method, state.M);
@@ -117,7 +121,7 @@ const makeBars = (on) => {
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.
 const makeGauge = () => {
-  const segments = Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
+  const segments = segmentsOf();
   const number = make("strong");
   const words = make("span");
   const mark = make("i", { class: "mark" });
@@ -130,7 +134,7 @@ const makeGauge = () => {
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
     const most = Math.max(...[deep, ...ends].map(totalOf));
     const total = now.reduce((sum, count) => sum + count, 0);
-    const guessed = CURVES && isWhole(state) ? state.guess ?? (isOpen(state) ? guessing : null) : null;
+    const guessed = CURVES && isWhole(state) ? state.guess : null;
     const key = [...now, guessed, most].join(" ");
     if (key !== painted) {
       painted = key;
@@ -141,9 +145,10 @@ const makeGauge = () => {
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
-      setText(words, along ? ` ${unit}` : ` parameters = ${ratios[2]} ${unit}`);
+      setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
+    segments.biases.style.setProperty("--own", outlineOf(layers, to));
     if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };

@@ -1,6 +1,6 @@
 // What trained members do, above their matrices, and a guess before the weights are shared.
 const CURVES = DATA.curves ?? null;
-const CURVE_HIGH = 78;
+const CURVE_HIGH = 92;
 
 const rangeOf = (rows) => {
   const values = rows.flat();
@@ -33,6 +33,14 @@ const drawCurve = (context, row, color, box) => {
   row.forEach((value, k) => context.lineTo(...place(CURVES.x[k], value)));
   context.stroke();
 };
+// Where the points leave most room.
+const drawGap = (context, box) => {
+  const xs = (CURVES.points ?? []).map(([x]) => x).sort((a, b) => a - b);
+  const [from, to] = xs.reduce((best, x, k) => (x - xs[k - 1] > best[1] - best[0] ? [xs[k - 1], x] : best), [0, 0]).map((x) => placeOf(x, 0, box)[0]);
+  context.globalAlpha = 0.2;
+  context.fillRect(from, box.y, to - from, box.h);
+  context.globalAlpha = 1;
+};
 
 // Whether what sharing costs is still to be seen: until the weights were shared once.
 let answered = !CURVES;
@@ -41,29 +49,20 @@ const isOpen = (state) => {
   return !answered;
 };
 
-let guessing = 2.5; // of how many networks, while it is dragged
 const makeGuess = (on) => {
-  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: guessing, "aria-label": "Your guess" });
-  const output = make("output", {}, "× 2.50");
-  const ready = make("button", { type: "button", class: "tool" }, "Guess");
+  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: 2.5, "aria-label": "Your guess" });
   const words = make("p", { class: "asked" });
-  const line = make("span", { class: "guessed" }, range, output, ready);
-  const element = make("div", { class: "guess" }, words, line);
-  range.addEventListener("input", () => {
-    guessing = Number(range.value);
-    setText(output, times(guessing));
-    on.ask();
-  });
-  ready.addEventListener("click", () => on.change({ guess: guessing }));
+  const element = make("div", { class: "guess" }, words, range);
+  range.addEventListener("input", () => on.change({ guess: Number(range.value) }));
   const show = (state, layers) => {
     element.hidden = !CURVES || !isWhole(state);
     if (element.hidden) return;
-    line.style.visibility = isOpen(state) && state.guess === null ? "" : "hidden"; // so that nothing below moves
+    range.style.visibility = isOpen(state) ? "" : "hidden"; // so that nothing below moves
     range.max = Math.max(2, state.M);
     const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
-    setText(words, isOpen(state) && state.guess === null ? `If ${plural(state.M, "member")} share one W, how many networks do they cost? Drag the mark:`
-      : isOpen(state) ? `Your guess is ${times(state.guess)}. Now share W: drag the slider.`
-      : `${state.guess === null ? "" : `Your guess was ${times(state.guess)}. `}A ${METHODS[SHARING].label} stores ${times(shared / one)}.`);
+    const guessed = state.guess === null ? "" : `Your guess: ${times(state.guess)}. `;
+    setText(words, !isOpen(state) ? guessed && `${guessed}A ${METHODS[SHARING].label} stores ${times(shared / one)}.`
+      : guessed ? `${guessed}Now share W.` : `Before you share: if ${plural(state.M, "member")} have one W, how many networks do they cost?`);
   };
   return { element, show };
 };

@@ -24,7 +24,7 @@ const lettersOf = (method, layers, layer) => {
   const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
-    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from the means and standard deviations that are stored. ${BNN}` : "";
+    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from a mean and a standard deviation for each entry; stored for σ is ρ, with σ = log(1 + e^ρ). ${BNN}` : "";
     return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
   }
   if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.`;
@@ -56,7 +56,7 @@ const makeFormula = (on) => {
       numbers = [...all, 0].map(() => make("small"));
       line.replaceChildren(about);
       all.forEach(([role, words], k) => {
-        const term = make(role ? "button" : "span", { class: `term ${role}`, ...(role ? { type: "button", "data-role": role, title: ROLE_WORDS[role] } : {}) }, words);
+        const term = make(role ? "button" : "span", { class: `term ${role}`, ...(role ? { type: "button", "data-role": role, title: ROLE_WORDS[role], style: role === "biases" ? `--own: ${outlineOf(layers, method) || `var(--${method})`}` : null } : {}) }, words);
         if (role) onPointing(term, on.light, role);
         line.append(k ? "+" : "", make("span", { class: "addend" }, term, numbers[k]));
       });

@@ -1,7 +1,6 @@
 """The layers of a model as the X-ray shows them, read off the arrays that each method makes."""
 
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,10 +11,12 @@ from ensedu import counting
 from ensedu.counting import Count
 from ensedu.methods import METHODS, ROLES, size_option
 
-__all__ = ["Layer", "Matrix", "Reading", "converted", "read_model", "read_sizes"]
+__all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
 SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.spread)
+#: The method whose members are copies of the model.
+APART = next(key for key, row in METHODS.items() if row.apart)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
+    from ensedu.torch.by_method import converted, made_by
     from ensedu.torch.whole.copies import without_values
     from ensedu.torch.whole.roles import names_of
 
@@ -128,76 +130,32 @@ def read_model(
         head = _last_product(shell)
     else:
         converted(shell, "last_layer", 1, head=head)
-    one: dict[str, Any] = {}
-    counts, refused = {}, {}
-    for method in METHODS:
-        try:
-            nets = [
-                converted(shell, method, M, head=head, shared=shared, modulated=modulated)
-                for M in ((1, 2) if METHODS[method].members else (1,))
-            ]
-        except (TypeError, ValueError, RuntimeError) as error:
-            refused[method] = str(error)
-            continue
-        one[method] = nets[0]
-        numbers = [counting.count(net) for net in nets]
-        counts[method] = _on_their_line(ensemble_size, numbers[0], numbers[-1])
-        if METHODS[method].apart:
-            kept = _kept_in_copies(numbers[-1])
-    layers = _modulated_layers(one[SHARING], shell) if SHARING in one else _plain_layers(shell)
+    named = {"head": head, "shared": shared, "modulated": modulated}
+    tried = {
+        method: made_by(method, shell, (1, 2) if row.members else (1,), **named)
+        for method, row in METHODS.items()
+    }
+    made = {method: one for method, one in tried.items() if one.refused is None}
+    counts = {
+        method: Count(**{key: one.at(ensemble_size)[key] for key in (*ROLES, "frozen")})
+        for method, one in made.items()
+    }
+    if SHARING in made:
+        layers = _modulated_layers(made[SHARING].nets[1], shell)
+    else:
+        layers = _plain_layers(shell)
+    kept = _kept_in_copies(counting.count(made[APART].nets[2])) if APART in made else {}
     for layer in layers.values():
-        layer["head"] = "last_layer" in one and layer["name"] == head
-        if "deep_ensemble" in one:
-            layer["kept"] = kept.get(layer["name"], (0, 0))
+        layer["head"] = "last_layer" in made and layer["name"] == head
+        layer["kept"] = kept.get(layer["name"], (0, 0))
+    refused = {method: str(one.refused) for method, one in tried.items() if method not in made}
     return Reading(tuple(Layer(**layer) for layer in layers.values()), counts, refused)
-
-
-def converted(
-    model: Any,
-    method: str,
-    number: int,
-    *,
-    head: str | None = None,
-    shared: Sequence[Any] = (),
-    modulated: Sequence[Any] = (),
-) -> Any:
-    """Return a model as an ensemble of so many members or samples, to be counted.
-
-    Raises what `ensedu.torch.ensemble` raises, and warns of nothing that is about values.
-    """
-    from ensedu.torch import ensemble
-
-    if method == "single":
-        return model
-    more: dict[str, Any] = {"head": head} if METHODS[method].body else {}
-    if METHODS[method].apart:
-        more["initialize"] = _leave_as_copied
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "members 1 and 2 start equal|model looks trained")
-        return ensemble(
-            model, method, **size_option(method, number),
-            shared=shared, modulated=modulated, **more,
-        )  # fmt: skip
-
-
-def _leave_as_copied(member: Any) -> None:
-    """Leave a member as it was copied."""
 
 
 def _last_product(model: Any) -> str | None:
     nn = sys.modules["torch"].nn
     names = [name for name, part in model.named_modules() if type(part) in (nn.Linear, nn.Conv2d)]
     return names[-1] if names else None
-
-
-def _on_their_line(size: int, one: Count, two: Count) -> Count:
-    """Return the count of so many members: every number grows by the same with each."""
-    return Count(
-        **{
-            key: getattr(one, key) + (size - 1) * (getattr(two, key) - getattr(one, key))
-            for key in (*ROLES, "frozen")
-        }
-    )
 
 
 def _parts(count: Count) -> list[tuple[str, Count]]:

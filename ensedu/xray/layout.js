@@ -194,7 +194,7 @@ const roomsOf = (content, method, M, unit, frame) => {
     portrait, slot, across, rows, vectors, ghosts, strip, home, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
-    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge + content.under : 0),
+    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + content.under : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
@@ -265,14 +265,14 @@ const compose = (content, method, M, unit, frame) => {
 
 // The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
 // that makes nothing much smaller, or there are curves to compare.
-const fitting = (content, M, frame) => {
+const fitting = (content, M, frame, methods = STOPS) => {
   const largest = (mostRows) => {
     let [low, high] = [1e-5, 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
-      const fits = STOPS.every((method) => {
+      const fits = methods.every((method) => {
         const { high: deep, wide, rows } = roomsOf(content, method, M, middle, frame);
-        return rows <= mostRows && deep <= frame.height && wide <= frame.width + 1;
+        return rows <= mostRows && deep <= frame.height && wide <= frame.width;
       });
       if (fits) low = middle;
       else high = middle;

@@ -3,10 +3,10 @@ const STEP = 0.5;
 const DRAG = 10; // pixels a step
 const LIMIT = 99;
 const plainNumber = (value) => String(Math.round(value * 100) / 100 || 0).replace("-", "−");
-// Of a computed number as much as a cell has room for; the words below say it all.
-const squeezed = (value) => {
+// Of a computed number as much as a cell has room for; the words say it all.
+const squeezed = (value, fine) => {
   const size = Math.abs(value);
-  const places = size >= 10 ? 0 : size >= 1 ? 1 : 2;
+  const places = size < 1 ? 2 : (size < 10) + fine;
   return Number.isInteger(value * 2) && size < 10 ? plainNumber(value) : plainNumber(Number(value.toFixed(places))).replace(/^(−?)0\./, "$1.");
 };
 const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumber(value));
@@ -14,74 +14,76 @@ const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumbe
 // What a method has of a layer: each array that is stored, and how an entry of a member's matrix comes about.
 const arraysOf = (state, layer) => {
   const method = methodOf(layer, chosen(state));
-  const [apart, modulated, spread, members] = [isApart(method), isModulated(method), spreads(method), METHODS[method].members];
+  const [apart, modulated, spread, drops, members] = [isApart(method), isModulated(method), spreads(method), leavesOut(state), METHODS[method].members];
   const edits = editsOf(state);
   const matrix = sheetsOf(layer)[state.matrix];
   const place = (a, b) => placesOf(matrix, a, b);
-  const stored = (kind, i, a, b) => edits[editKey(kind, i, a, b)] ?? storedAt(state, layer, kind, i, a, b);
-  // What is drawn: a mean, and so many standard deviations as chance has it.
-  const drawn = (kind, i, a) => stored(kind, i, a) + (spread ? stored(`σ${kind}`, i, a) * chance(kind, i, a) : 0);
-  const chance = (kind, i, ...place) => chanceOf(state, kind, i, ...place);
-  const made = (i, a, b) => {
-    if (apart) return stored("W", i, a, b);
-    const [input, output] = place(a, b);
-    if (modulated) return stored("W", -1, a, b) * drawn("r", i, input) * drawn("s", i, output);
-    return stored("W", -1, a, b) + (spread ? stored("σW", -1, a, b) * chance("W", i, a, b) : 0);
+  const stored = (kind, i, ...at) => edits[editKey(kind, i, ...at)] ?? storedAt(state, layer, kind, i, ...at);
+  const chance = (kind, i, ...at) => chanceOf(state, kind, i, ...at);
+  const random = (kind) => spread && (modulated ? "rs" : "Wb").includes(kind);
+  const owner = (kind, i) => ((kind === "W" ? apart : members) ? i : -1);
+  // What a member or a sample has: what is stored; or what is drawn, a mean and so many standard deviations as chance has it.
+  const entry = (kind, i, ...at) => {
+    if (kind === "z") return maskOf(state, i, ...at);
+    const mean = stored(kind, owner(kind, i), ...at);
+    return random(kind) ? Math.round(100 * (mean + stored(`σ${kind}`, owner(kind, i), ...at) * chance(kind, i, ...at))) / 100 : mean;
   };
-  const offset = (i, k) => (matrix.bias ? stored("b", members ? i : -1, k) + (spread && !modulated ? stored("σb", -1, k) * chance("b", i, k) : 0) : 0);
-  const output = (i, k) => offset(i, k) + sumOf(matrix.m, (a) => stored("x", -1, a) * made(i, a, k));
-  return { method, members, apart, modulated, spread, stored, drawn, chance, made, offset, output, place, matrix };
+  // The letters and places of what is multiplied to an entry of a member's matrix.
+  const factors = (a, b, [input, output] = place(a, b)) => [["W", a, b], ...(modulated ? [["r", input], ["s", output]] : drops ? [["z", input]] : [])];
+  const made = (i, a, b) => factors(a, b).reduce((product, [kind, ...at]) => product * entry(kind, i, ...at), 1);
+  const offset = (i, k) => (matrix.bias ? entry("b", i, k) : 0);
+  const output = (i, k) => Array.from({ length: matrix.m }, (_, a) => stored("x", -1, a) * made(i, a, k)).reduce((sum, value) => sum + value, offset(i, k));
+  const valueOf = (key, [kind, ...at] = partsOf(key)) => (kind === "made" ? made(...at) : kind === "y" ? output(...at) : isMade(key) ? entry(kind[1], ...at) : stored(kind, ...at));
+  return { method, members, apart, modulated, spread, drops, varies: spread || drops, stored, chance, random, owner, entry, factors, made, offset, output, place, matrix, valueOf };
 };
 
-const sumOf = (length, of) => Array.from({ length }, (_, k) => of(k)).reduce((sum, value) => sum + value, 0);
-const keyOf = (kind, i, a, b) => [kind, i, a, ...(b === undefined ? [] : [b])].join(" ");
+const keyOf = (...parts) => parts.join(" ");
 const partsOf = (key) => key.split(" ").map((part, k) => (k ? Number(part) : part));
-const isMade = (key) => key.startsWith("made") || key.startsWith("y");
-// Whether an entry of a member's matrix, or an output, is made of a number.
-const isPartOf = (stored, made, place) => {
-  const [kind, i, a, b] = partsOf(stored);
-  const [what, who, row, column] = partsOf(made);
-  if (kind === "x" || what === "y") {
-    if (what !== "y") return false;
-    if (kind === "x" || (kind.endsWith("r") && i === who)) return true;
-    return (i < 0 || i === who) && (kind.endsWith("W") || kind === "made" ? b : a) === row;
-  }
-  if (kind.endsWith("W")) return (i < 0 || i === who) && a === row && b === column;
-  return /[rs]$/.test(kind) && i === who && a === place(row, column)[kind.endsWith("r") ? 0 : 1];
+const isMade = (key) => /^[dmy]/.test(key); // drawn, an entry of a member's matrix, or an output
+// Whether a number is made of another.
+const isPartOf = (part, of, place) => {
+  const [kind, i, a, b] = partsOf(part);
+  const [what, who, row, column] = partsOf(of);
+  const letter = kind.replace(/^[σd]/, "");
+  if (i >= 0 && i !== who) return false;
+  if (what[0] === "d") return kind[0] !== "d" && letter === what[1] && a === row;
+  if (what === "y") return "xrz".includes(letter) || (letter === "W" || kind === "made" ? b : a) === row;
+  if (letter === "W") return a === row && b === column;
+  return "rsz".includes(letter) && a === place(row, column)[letter === "s" ? 1 : 0];
 };
 
 // What a number is, as the page says it.
-const nameOfNumber = (kind, i, a, b) => {
-  const letter = kind.replace("σ", "");
-  const name = `${letter}${i < 0 ? "" : SUBSCRIPTS(i + 1)}[${[a, ...(b === undefined ? [] : [b])].map((k) => k + 1).join(", ")}]`;
-  return kind.startsWith("σ") ? `σ of ${name}` : name;
+const nameOfNumber = ({ random }, kind, i, ...at) => {
+  const letter = kind === "made" ? "W" : kind.replace(/^[σd]/, "");
+  return `${kind[0] === "σ" ? "σ of " : random(kind) ? "μ of " : ""}${letter}${i < 0 ? "" : SUBSCRIPTS(i + 1)}[${at.map((k) => k + 1).join(", ")}]`;
 };
-const tell = (arrays, key, members) => {
-  const [kind, i, a, b] = partsOf(key);
-  const { stored, drawn, chance, made, modulated, spread, apart, place } = arrays;
-  const is = isMade(key) ? "" : `${nameOfNumber(kind, i, a, b)} = ${plainNumber(stored(kind, i, a, b))}`;
-  if (kind === "x") return `${is}: an input, the same for all; it is not stored. It multiplies row ${a + 1} of every matrix.`;
+const tell = (arrays, key) => {
+  const [kind, i, ...at] = partsOf(key);
+  const { stored, chance, random, owner, entry, factors, made, members, modulated, spread, apart } = arrays;
+  const [name, row, value] = [nameOfNumber(arrays, kind, i, ...at), at[0] + 1, plainNumber(arrays.valueOf(key))];
+  const is = `${name} = ${value}`;
+  if (kind === "x") return `${is}: an input, the same for all; it is not stored. It multiplies row ${row} of every matrix.`;
   if (kind === "y") {
-    const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, a))}`);
-    return `${nameOfNumber("y", i, a)} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, a))}` : ""} = ${plainNumber(arrays.output(i, a))}: inputs times a column of the matrix, and the bias.`;
+    const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
+    return `${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}: inputs times a column of the matrix, and the bias.`;
+  }
+  const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of W${SUBSCRIPTS(i + 1)}`;
+  if (kind === "dz") return `${is}: ${entry("z", i, ...at) ? "this sample keeps" : "this sample leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`;
+  const drawn = kind === "made" ? "W" : kind[1];
+  if (isMade(key) && random(drawn)) {
+    const from = owner(drawn, i);
+    return `${name} = μ + σ · ε = ${plainNumber(stored(drawn, from, ...at))} + ${plainNumber(stored(`σ${drawn}`, from, ...at))} · ${bracketed(chance(drawn, i, ...at))} = ${value} in this draw, and stored nowhere.${modulated ? ` It scales ${whose(drawn)}.` : ""}`;
   }
   if (kind === "made") {
-    const name = nameOfNumber("W", i, a, b);
-    const value = made(i, a, b);
-    if (modulated) {
-      const [input, output] = place(a, b);
-      const factors = [stored("W", -1, a, b), drawn("r", i, input), drawn("s", i, output)];
-      const names = [nameOfNumber("W", -1, a, b), nameOfNumber("r", i, input), nameOfNumber("s", i, output)];
-      return `${name} = ${names.join(" · ")} = ${factors.map(bracketed).join(" · ")} = ${plainNumber(value)}${spread ? " in this draw" : ""}: computed, never stored.`;
-    }
-    return `${name} = ${plainNumber(stored("W", -1, a, b))} + ${plainNumber(stored("σW", -1, a, b))} · ${bracketed(chance("W", i, a, b))} = ${plainNumber(value)} in this draw: mean + σ · ε, computed, never stored.`;
+    const parts = factors(...at);
+    const names = parts.map(([letter, ...place]) => nameOfNumber({ random: () => false }, letter, letter === "W" ? -1 : i, ...place));
+    return `${name} = ${names.join(" · ")} = ${parts.map(([letter, ...place]) => bracketed(entry(letter, i, ...place))).join(" · ")} = ${value}${arrays.varies ? " in this draw" : ""}: computed, never stored.`;
   }
-  if (kind.startsWith("σ")) return `${is}: the typical distance of a draw from the mean. “Draw anew” takes another sample.`;
-  if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${a + 1}.`;
-  if (kind === "r") return `${is}: member ${i + 1}’s own. It scales input ${a + 1}, row ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
-  if (kind === "s") return `${is}: member ${i + 1}’s own. It scales output ${a + 1}, column ${a + 1} of W${SUBSCRIPTS(i + 1)}.`;
+  if (kind[0] === "σ") return `${is}, the typical distance of a draw from μ. Stored for it is ρ = ${plainNumber(Math.log(Math.expm1(stored(kind, i, ...at))))}, and σ = log(1 + e^ρ) is always positive.`;
+  if (random(kind)) return `${is}: stored${members ? " by this member" : " once"}. All draws lie around it.`;
+  if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${row}.`;
+  if ("rs".includes(kind)) return `${is}: member ${i + 1}’s own. It scales ${whose(kind)}.`;
   if (apart) return `${is}: stored for member ${i + 1} alone. Change it, and no other member moves.`;
-  if (spread && !modulated) return `${is}: the mean of this weight, stored once. All draws lie around it.`;
   return members ? `${is}: stored once, and a part of every member’s matrix. Change it, and all members move.` : `${is}: stored once.`;
 };
 
@@ -112,16 +114,16 @@ const TASKS = [
   },
 ];
 
-// So many members stand beside each other in a room so wide, or below each other on a phone.
-const perPage = (state, { matrix, apart, modulated, spread }, room) => {
+// So many members stand beside each other in a room so wide, or below each other on a phone; of what is drawn one, large.
+const perPage = (state, { matrix, apart, modulated, varies }, room) => {
+  if (varies) return 1;
   if (room < NARROW) return 2;
   const [cell, gaps] = document.documentElement.clientWidth <= 1000 ? [32, 32] : [44, 52]; // as the style has it
   const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + gaps;
-  const block = wide + (modulated ? (spread ? 2 : 1) * (cell + 6) : 0);
-  const once = (apart ? 0 : spread && !modulated ? 2 : 1) * wide + cell;
+  const block = wide + (modulated ? cell + 6 : 0);
+  const once = (apart ? 0 : wide) + cell;
   return clamp(Math.floor((room + gaps / 2 - (room - once < block ? 0 : once)) / block), 1, 4);
 };
-const beginOf = ({ member }, each) => Math.floor(member / each) * each;
 
 const makeNumbers = (on) => {
   const shelf = make("div", { class: "shelf" });
@@ -136,17 +138,13 @@ const makeNumbers = (on) => {
   const others = make("span", { class: "others" });
   const origin = make("span", { class: "note" });
   const tools = make("div", { class: "tools" }, origin, ...window_.map(({ element }) => element), others);
-  const element = make("div", { class: "numbers", hidden: "" }, shelf, words, tools, task);
-  let cells = new Map();
-  let [shape, touched, arrays, before, current] = ["", null, null, null, null];
-  let [asked, drag] = [0, null];
+  const element = make("div", { class: "numbers", hidden: "" }, shelf, make("div", { class: "beside" }, words, tools, task));
+  let [shape, cells, asked] = ["", new Map(), 0];
+  let [first, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" }, "Another task");
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
-  next.addEventListener("click", () => {
-    asked += 1;
-    ask();
-  });
+  next.addEventListener("click", () => ask((asked += 1)));
   undo.addEventListener("click", () => on.change({ edits: "" }));
   task.append(taskWords, next, undo);
 
@@ -156,18 +154,15 @@ const makeNumbers = (on) => {
     on.change({ edits: written({ ...editsOf(current), [editing(key)]: bounded }) });
     cells.get(key).value = plainNumber(bounded);
   };
-  const touch = (key) => {
-    touched = key;
-    light();
-  };
+  const touch = (key) => light((touched = key));
   const light = () => {
     for (const [key, cell] of cells) {
       const related = touched && key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.place)) || (isMade(touched) && isPartOf(key, touched, arrays.place)));
       cell.classList.toggle("touched", key === touched);
       cell.classList.toggle("moves", Boolean(related));
     }
-    setText(words, touched && cells.has(touched) ? tell(arrays, touched, METHODS[arrays.method].members)
-      : "Point at a number: what moves with it lights up. Drag, type, ↑ and ↓ change it.");
+    const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
+    setText(words, [...(touched ? [tell(arrays, touched)] : []), ...(touched === first ? [hint] : [])].join(" "));
   };
 
   const cellOf = (key, name) => {
@@ -219,62 +214,58 @@ const makeNumbers = (on) => {
     for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
     return cell;
   };
-  const grid = (look, label, rows, columns, keyAt, own, name) => {
-    const box = make("div", { class: `grid ${look}`, role: "group", "aria-label": label, style: `--columns: ${columns}` });
-    for (let k = 0; k < rows * columns; k += 1) {
-      const key = keyAt(Math.floor(k / columns), k % columns);
-      const [kind, i, a, b] = partsOf(key);
-      box.append(cellOf(key, nameOfNumber(kind === "made" ? "W" : kind, i, a, b)));
-    }
-    return own ? make("div", { class: `part ${own}` }, make("b", {}, name), box) : box;
+  // Each stands where the style has room for it: a name stands at it, unless it is W.
+  const grid = (at, look, name, rows, columns, keyAt) => {
+    const keys = Array.from({ length: rows * columns }, (_, k) => keyAt(Math.floor(k / columns), k % columns));
+    const [letter, of] = at === "W" ? [] : name.split(" of ");
+    return make("div", { class: `part at-${at}`, style: `grid-area: ${at}` },
+      ...(letter ? [make("b", {}, letter, ...(of ? [make("sub", {}, of)] : []))] : []),
+      make("div", { class: `grid ${look}`, role: "group", "aria-label": name, style: `--columns: ${columns}` }, ...keys.map((key) => cellOf(key, nameOfNumber(arrays, ...partsOf(key))))));
   };
+  const block = (who, ...parts) => make("div", { class: "block" }, make("b", { class: "who" }, who), ...parts);
+  const section = (which, title, ...blocks) => make("div", { class: which }, make("h2", {}, ...title), make("div", { class: "row" }, ...blocks));
 
-  const build = (state, layer) => {
+  const build = (state, layer, begin, each) => {
     cells = new Map();
-    const { apart, modulated, spread, matrix, place, members } = arrays;
-    const [first, from] = [state.row, state.column];
-    const [high, wide] = [rowsOf(matrix), columnsOf(matrix)];
+    const { apart, modulated, spread, drops, varies, matrix, place, members } = arrays;
+    const [top, from] = [state.row, state.column];
+    const ends = [rowsOf(matrix), columnsOf(matrix)];
     const side = windowOf(state);
-    const rows = Math.min(side, high - first);
+    const rows = Math.min(side, ends[0] - top);
     // A window ends where its group does: the next has rows of its own.
-    const group = wide / groupsOf(matrix);
+    const group = ends[1] / groupsOf(matrix);
     const columns = Math.min(side, group - (from % group));
-    const [[r0, s0], [, last]] = [from, from + columns - 1].map((column) => place(first, column));
-    const outputs = last - s0 + 1;
+    const [[r0, s0], [, last]] = [from, from + columns - 1].map((column) => place(top, column));
     const doubled = spread && !modulated;
-    const count = members || doubled ? state.M : 0;
-    const each = perPage(state, arrays, on.room());
-    const begin = beginOf(state, each);
+    const count = members || varies ? state.M : 0;
     const end = Math.min(begin + each, count);
-    const sheet = (look, kind, i, label) => make("div", { class: "at-W" }, grid(look, label, rows, columns, (a, b) => keyOf(kind, i, first + a, from + b)));
-    const across = (look, kind, i, name, at) => grid(look, name, 1, outputs, (_, k) => keyOf(kind, i, s0 + k), `at-${at}`, name);
-    const down = (look, kind, i, name, at) => grid(`${look} down`, name, rows, 1, (a) => keyOf(kind, i, r0 + a), `at-${at}`, name);
+    const sheet = (look, kind, i, label) => grid("W", look, label, rows, columns, (a, b) => keyOf(kind, i, top + a, from + b));
+    const across = (at, look, kind, i, name) => grid(at, look, name, 1, last - s0 + 1, (_, k) => keyOf(kind, i, s0 + k));
+    const down = (at, look, kind, i, name) => grid(at, look, name, rows, 1, (a) => keyOf(kind, i, r0 + a));
+    // Of r and s: where it stands, its look, how its key begins, and its name.
+    const strips = !modulated ? [] : !spread ? [["", "own", "", ""]] : [["3", "scales", "σ", "σ of "], ["2", "own", "", "μ of "], ["", "made", "d", ""]];
     // Where all of a layer is seen, its inputs can be typed, and each member answers.
-    const whole = high <= side && wide <= side && !matrix.kernel.length && group === wide && layer.matrices.length;
-    const once = [...(whole ? [down("input", "x", -1, "x", "r")] : [])];
-    for (const row of modulated ? ["s", ...(spread ? ["ds"] : [])] : []) once.push(make("i", { class: `at-${row}` })); // as high as a member's
+    const whole = ends[0] <= side && ends[1] <= side && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
+    const once = strips.map(([at]) => make("i", { style: `grid-area: s${at}` })); // as high as a member's
+    if (whole) once.unshift(down("r", "input", "x", -1, "x"));
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
-    if (!members && matrix.bias) once.push(across("biases", "b", -1, "b", "b"));
-    if (!count && whole) once.push(across("made", "y", -1, "y", "y"));
-    const left = [make("div", { class: "block" }, make("b", { class: "who" }, apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers"), ...once)];
-    if (doubled) {
-      left.push(make("div", { class: "block" }, make("b", { class: "who" }, "standard deviations σ"), sheet("scales", "σW", -1, "standard deviations"),
-        ...(matrix.bias ? [across("scales", "σb", -1, "σ", "b")] : [])));
-    }
-    const parts = [];
-    if (!apart || whole) parts.push(make("div", { class: "side once" }, make("h2", {}, apart ? "The same for all" : "Stored once"), make("div", { class: "row" }, ...left)));
+    if (!members && matrix.bias) once.push(across("b", "biases", "b", -1, doubled ? "μ of b" : "b"));
+    if (!count && whole) once.push(across("y", "made", "y", -1, "y"));
+    const left = [block(apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers", ...once)];
+    if (doubled) left.push(block("standard deviations σ", sheet("scales", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "scales", "σb", -1, "σ of b")] : [])));
+    const parts = !apart || whole ? [section("once", [apart ? "The same for all" : "Stored once"], ...left)] : [];
     const blocks = [];
     for (let i = begin; i < end; i += 1) {
-      const [at, made] = [SUBSCRIPTS(i + 1), []];
-      if (modulated) made.push(across("own", "s", i, `s${at}`, "s"), down("own", "r", i, `r${at}`, "r"));
-      if (modulated && spread) made.push(across("scales", "σs", i, "σ", "ds"), down("scales", "σr", i, "σ", "dr"));
+      const at = SUBSCRIPTS(i + 1);
+      const made = strips.flatMap(([place, look, kind, name]) => [across(`s${place}`, look, `${kind}s`, i, `${name}s${at}`), down(`r${place}`, look, `${kind}r`, i, `${name}r${at}`)]);
+      if (drops) made.push(down("r", "made", "dz", i, `z${at}`));
       made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `W${at}, computed`));
-      if (members && matrix.bias) made.push(across("biases", "b", i, `b${at}`, "b"));
-      if (whole) made.push(across("made", "y", i, `y${at}`, "y"));
-      blocks.push(make("div", { class: "block" }, make("b", { class: "who" }, `${members ? "member" : "sample"} ${i + 1}`), ...made));
+      if (matrix.bias && (members || doubled)) made.push(across("b", ...(members ? ["biases", "b"] : ["made", "db"]), i, `b${at}`));
+      if (whole) made.push(across("y", "made", "y", i, `y${at}`));
+      blocks.push(block(`${members ? "member" : "sample"} ${i + 1}`, ...made));
     }
-    const computed = modulated ? "dashed, computed: W ∘ r sᵀ" : whole ? "dashed, computed: y" : "";
-    if (blocks.length) parts.push(make("div", { class: "side each" }, make("h2", {}, members ? "Stored by each member " : "Drawn anew, not stored ", make("small", {}, computed)), make("div", { class: "row" }, ...blocks)));
+    const computed = modulated ? `dashed, ${spread ? "not stored: drawn r, s, and" : "computed:"} W ∘ r sᵀ` : doubled ? "μ + σ ∘ ε" : drops ? "rows of W times z" : whole ? "dashed, computed: y" : "";
+    if (count) parts.push(section("each", [members ? "Stored by each member " : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
     shelf.replaceChildren(...parts);
     others.replaceChildren();
     if (count > end - begin) {
@@ -283,16 +274,19 @@ const makeNumbers = (on) => {
         button.addEventListener("click", () => on.change({ member: clamp(to, 0, count - 1) }));
         others.append(button);
       }
-      others.append(` ${members ? "members" : "samples"} ${begin + 1} to ${end} of ${count}`);
+      others.append(` ${members ? "member" : "sample"}${each > 1 ? `s ${begin + 1} to` : ""} ${end} of ${count}`);
     }
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     setText(origin, DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s.");
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
-    const ends = [high, wide];
-    window_.forEach(({ element: label, range, key }, k) => {
+    element.classList.toggle("varied", varies);
+    element.classList.toggle("doubled", doubled);
+    touched = first = varies ? [...cells.keys()].find((key) => key.startsWith("made")) : null;
+    window_.forEach(({ element: label, range, output, key }, k) => {
       label.hidden = ends[k] <= side || Boolean(DATA.values);
       range.max = Math.max(0, ends[k] - side);
       range.value = state[key];
+      setText(output, `${state[key] + 1} of ${digits(ends[k])}`);
     });
   };
 
@@ -301,25 +295,21 @@ const makeNumbers = (on) => {
     if (element.hidden) return;
     current = state;
     arrays = arraysOf(state, layer);
-    const { matrix, method } = arrays;
     const each = perPage(state, arrays, on.room());
-    const now = [method, chosen(state), state.M, state.layer, state.matrix, matrix.m, matrix.size, state.row, state.column, beginOf(state, each), each, windowOf(state)].join(" ");
+    const begin = Math.floor(state.member / each) * each;
+    const now = [arrays.method, chosen(state), state.M, state.layer, state.matrix, arrays.matrix.m, arrays.matrix.size, state.row, state.column, begin, each, windowOf(state)].join(" ");
     if (now !== shape) {
       shape = now;
-      touched = null;
-      build(state, layer);
+      build(state, layer, begin, each);
     }
-    const most = { W: 3, r: 2, s: 2, b: 2, x: 2, y: 12 };
     for (const [key, cell] of cells) {
-      const [kind, ...place] = partsOf(key);
-      const value = kind === "made" ? arrays.made(...place) : kind === "y" ? arrays.output(...place) : arrays.stored(kind, ...place);
+      const value = arrays.valueOf(key);
       const text = plainNumber(value);
-      if (isMade(key)) setText(cell, squeezed(value));
+      if (isMade(key)) setText(cell, squeezed(value, arrays.varies));
       else if (document.activeElement !== cell || drag) cell.value = text.length > 4 ? text.replace(/^(−?)0\./, "$1.") : text;
-      cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (most[kind] ?? 3)))}%`);
+      cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 12 : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }
-    window_.forEach(({ output, key }, k) => setText(output, `${state[key] + 1} of ${digits([rowsOf(matrix), columnsOf(matrix)][k])}`));
     before = arraysOf({ ...state, edits: "" }, layer);
     ask();
     light();

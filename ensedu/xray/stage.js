@@ -8,7 +8,7 @@ const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
-  const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once, for all"), " ", make("span")));
+  const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const more = make("button", { type: "button", class: "more" });
@@ -66,8 +66,8 @@ const makeStage = (on) => {
     cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
-    cached(`extent ${keyOf(state, unit)}`, () => {
-      const rooms = STOPS.map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
+    cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
+      const rooms = fitted(state).map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
       return { high: clamp(high, 120, frame.height), lost: high > frame.height + 2 || wide > frame.width + 2, small: high < 0.45 * frame.height && wide < 0.6 * frame.width };
     });
@@ -172,9 +172,19 @@ const makeStage = (on) => {
     context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
+    const { home, portrait: { left, w } } = layout;
+    // All are laid over each other above what is stored once, or on a phone beside it.
+    const beside = 2 * (w + GAP) + GAP;
+    const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
+    context.fillStyle = plainColor("muted");
+    context.font = "13px system-ui, sans-serif";
+    context.fillText("all together", all.x, all.y - 8);
+    drawGap(context, all);
     for (let i = 0; i < layout.ghosts; i += 1) {
-      const [at, row, { left, w }] = [layout.slotOf(i), curveOf(state, i), layout.portrait];
-      if (row && at.y < frame.height) drawCurve(context, row, colorOf(chosen(state)), { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
+      const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
+      if (!row) continue;
+      drawCurve(context, row, color, all);
+      if (at.y < frame.height) drawCurve(context, row, color, { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -289,6 +299,7 @@ const makeStage = (on) => {
     for (const look of looks) {
       const { role } = look.dataset;
       if (role === "biases") look.firstChild.style.setProperty("--own", ownedOf(on.scope(layers), method, state.M) ? "" : "var(--shared)"); // stored once
+      if (role === "shared") setText(look.lastChild, isSolo(method) ? "weights" : ROLE_WORDS.shared);
       look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
@@ -305,7 +316,7 @@ const makeStage = (on) => {
       thin ? `In ${plural(thin, "layer")} r and s cost as much as they save, or more: see ▲ below.` : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
       folds ? "What is long is cut into strips." : "",
-      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Lines (r, s, biases) are thicker than to scale; the bar above is exact." : "",
+      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
@@ -321,6 +332,7 @@ const makeStage = (on) => {
     if (said === marked) return;
     marked = said;
     slider.classList.toggle("off", Boolean(state.method));
+    element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
     sum.replaceChildren(make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer));
@@ -337,7 +349,7 @@ const makeStage = (on) => {
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
     if (letter === "p") return `${tile.layer < 0 ? "Normalization and the like" : `${tile.plain ? "Table" : "W"}${place}`}: ${who} uses the one copy that is stored.`;
     if (letter === "g") return `W${SUBSCRIPTS(member + 1)}${place}: computed for ${who}, and stored nowhere.`;
-    const owner = member < 0 ? "stored once, for all" : `of ${who} alone`;
+    const owner = member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     if (letter === "W" && box.layer < 0) return `Normalization and the like: ${size}, ${owner}.`;
     if (letter === "W" && tile.plain) return layer.table ? `Table${place}, ${digits(tile.m)} rows of ${digits(tile.n)}: ${size}, ${owner}. An input picks a row.` : `Numbers${place}: ${digits(tile.size)}, ${owner}.`;
     const shape = tile ? shapeWords({ matrices: [tile], shared: 0, biases: 0 }) : "";

@@ -23,6 +23,7 @@ const FIELDS = {
   zoom: real(-16, 16, 0), // of lengths, as a power of 2
   view: one(["model", "share", "map", "layer", "numbers"], "model"),
   more: whole(0, 1, 0),
+  hides: { start: "", read: String }, // members, methods: what a page around it shows only with more
   layer: counted(Math.max(0, GIVEN.length - 1, MOST.depth)),
   matrix: counted(63),
   member: counted(MOST.members - 1),
@@ -103,6 +104,10 @@ const wayOf = ({ method, share }) => {
 // Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
 const windowOf = (state) => {
   const room = document.documentElement.clientWidth;
-  return room < 600 || spreads(chosen(state)) ? 4 : room < 960 ? 5 : 6;
+  return room < 600 || METHODS[chosen(state)].stochastic ? 4 : room < 960 ? 5 : 6;
 };
 START = decode(DATA.opening ?? "");
+// What has room: all stops; or what is shown at first, and the stop after it, to which a text may lead.
+const fitted = ({ more }) => (!COMPACT || more || !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2));
+// One network that predicts once: nobody shares anything.
+const isSolo = (method) => !METHODS[method].members && passesOf(method, 2) === 1;

@@ -43,10 +43,14 @@ const storedAt = (state, layer, kind, i, a, b = 0) => {
   return pick(kind === "W" ? CHOICES.weight : CHOICES.factor, at);
 };
 
+const FIRST = 10754; // where chance begins: nothing rare is seen first
 // How far a sample of a distribution is from its mean, in standard deviations.
-const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+const chanceOf = (state, kind, i, ...place) => Math.round(100 * normal(FIRST + state.draw, KINDS.indexOf(kind), 1000 + i, ...place)) / 100;
+// Whether a pass leaves out inputs of the layer, as it does units of hidden layers; and by what it multiplies one.
+const leavesOut = (state) => Boolean(DATA.sizes && state.layer && METHODS[chosen(state)].stochastic && !spreads(chosen(state)));
+const maskOf = (state, i, a) => (mixed(FIRST + state.draw, 2000 + i, a) < 0.5 ? 0 : 2);
 
-const editKey = (kind, i, a, b) => `${kind}:${[i + 1, a, ...(b === undefined ? [] : [b])]}`;
+const editKey = (kind, i, ...place) => `${kind}:${[i + 1, ...place]}`;
 const editsOf = (state) => {
   const found = {};
   for (const edit of state.edits ? state.edits.split(";") : []) {

@@ -1,6 +1,8 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
 import re
+from itertools import product
+from math import prod
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -295,6 +297,33 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert (made(1), made(2)) == before
 
 
+#: Numbers by name, as they are read; what can be typed, and what is computed.
+NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
+  [...document.querySelectorAll(`${tag}.number`)].map((one) =>
+    [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
+
+
+@pytest.mark.parametrize(
+    ("method", "factors"), [("rank1", "rs"), ("mean_field", ""), ("mc_dropout", "z")]
+)
+def test_what_is_drawn_is_seen_beside_what_is_stored(method, factors, opened):
+    with opened(xray("5-4-3"), f"#method={method}&zoom=numbers&layer=2") as page:
+        stored, made = page.evaluate(NAMED)
+        for a, b in product(range(1, 5), range(1, 4)) if factors else ():
+            drawn = [made[f"{letter}₁[{b if letter == 's' else a}]"] for letter in factors]
+            expected = prod(drawn, start=stored[f"W[{a}, {b}]"])
+            assert made[f"W₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
+        spreads = [name.removeprefix("σ of ") for name in stored if name.startswith("σ of ")]
+        assert bool(spreads) == (method != "mc_dropout")
+        for name in spreads:  # nothing rare is seen first
+            drawn = made[name if "₁" in name else name.replace("[", "₁[")]
+            assert abs(drawn - stored[f"μ of {name}"]) <= 2 * stored[f"σ of {name}"]
+        page.get_by_role("button", name="Draw anew").click()
+        page.evaluate(FRAME)
+        now, others = page.evaluate(NAMED)
+        assert now == stored and others.keys() == made.keys() and others != made
+
+
 def test_a_flick_changes_the_pressed_number_alone(opened):
     """However far the pointer is when it is first heard of."""
     with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2") as page:
@@ -322,12 +351,15 @@ def test_a_flick_changes_the_pressed_number_alone(opened):
 def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
-        page.get_by_role("button", name="Guess", exact=True).click()
+        assert page.locator(".mark").is_hidden()
+        page.get_by_role("slider", name="Your guess").press("ArrowRight")
+        page.evaluate(FRAME)
+        assert page.locator(".mark").is_visible()
         assert bar(page, "batch_ensemble", "total") == "?"
         page.get_by_role("slider", name="Share the weights").press("ArrowRight")
         page.evaluate(FRAME)
         assert bar(page, "batch_ensemble", "total") == "3,812"
-        assert "Your guess was × 2.50. A BatchEnsemble stores × 1.41." in words(page, ".guess")
+        assert "Your guess: × 2.55. A BatchEnsemble stores × 1.41." in words(page, ".guess")
 
 
 def test_where_sharing_does_not_pay(opened):
@@ -378,7 +410,9 @@ def test_axe_finds_nothing(mode, browser, opened):
 def book_page(browser, tmp_path, monkeypatch):
     """A page with an X-ray as a figure, far below a link that sets it, read from a folder."""
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path / "_static" / "frames"))
-    figure = xray_figure("4-6-5-3", zoom="share", name="fig-a", alt="a", caption="b")
+    figure = xray_figure(
+        "4-6-5-3", zoom="share", hides=["members", "methods"], name="fig-a", alt="a", caption="b"
+    )
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
     css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
@@ -395,7 +429,7 @@ def book_page(browser, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
-    """And follows the book's links and look, and leads back, from a folder."""
+    """And follows the book's links and look, leads back, and shows at first what it is to show."""
     page = book_page(viewport=viewport)
     inside = page.frame_locator("iframe")
 
@@ -408,6 +442,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
 
     inside.locator(".gauge strong", has_text="332").wait_for()
     assert inside.locator(".bars-section").is_hidden()
+    assert inside.get_by_role("slider").count() == 0
     page.evaluate("() => scrollTo(0, 100)")
     page.get_by_role("link", name="eight").first.evaluate("(link) => link.click()")
     assert settled("layer 1") == [0, 0]
@@ -426,7 +461,8 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     assert inside.get_by_role("spinbutton", name="Width").is_hidden()
     inside.get_by_role("button", name="Show all of the X-ray").click()
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
-    assert inside.get_by_role("spinbutton", name="Width").is_visible()
+    for label in ("Members", "Width", "Share the weights"):
+        assert inside.get_by_role("slider", name=label).is_visible()
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

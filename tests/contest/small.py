@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ensedu.contest.jobs import Job
-from ensedu.contest.tasks import Task, given
+from ensedu.contest.tasks import Task, split_of
 
 N, m, k = 101, 3, 5
 
@@ -34,6 +34,6 @@ def images(side=28, **options):
 def job(task, contestant, number=0, seed=3, epochs=None, split=0):
     """A training of one of a contestant's settings."""
     return Job(
-        task=task, given=given(task, split), contestant=contestant,
+        task=task, given=split_of(task, split), contestant=contestant,
         setting=contestant.tries[number], seed=seed, epochs=epochs or contestant.epochs(task),
     )  # fmt: skip

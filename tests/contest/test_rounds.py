@@ -10,7 +10,7 @@ from ensedu.contest import rounds
 from ensedu.contest.contestants import CONTESTANTS, FURTHER
 from ensedu.contest.forecasts import Numbers, conformal
 from ensedu.contest.jobs import Contestant
-from ensedu.contest.tasks import given
+from ensedu.contest.tasks import split_of
 from tests.contest import small
 from workshop.experiments.contest import ENTRANTS
 
@@ -25,7 +25,7 @@ def quick(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
     task, row = small.task(steps=6), quick(name)
-    own = given(task, 1)
+    own = split_of(task, 1)
     bad = tuple(1e3 + 0 * part for part in own.test)
     other = replace(own, test=bad, calibrate=bad, foreign=bad[0], shifted={})
     assert rounds.choose(task, own, row, 5) == rounds.choose(task, other, row, 5)
@@ -59,7 +59,7 @@ def scripted(centers):
 
 def test_the_setting_and_the_length_with_the_least_nll_are_chosen():
     task = small.task()
-    own = given(task, 0)
+    own = split_of(task, 0)
     center = float(own.select[1].mean())
     centers = np.array([[3.0, 1.0, 2.0], [0.5, 0.2, 0.0], [-0.1, 4.0, 2.0]]) + center
     found = rounds.choose(task, own, scripted(centers), 0)
@@ -78,13 +78,13 @@ def test_a_training_that_fails_is_not_chosen():
         label="x", train=train, tries=({"number": 0.0}, {"number": 1.0}), epochs=lambda _: 1
     )
     task = small.task()
-    found = rounds.choose(task, given(task, 0), own, 0)
+    found = rounds.choose(task, split_of(task, 0), own, 0)
     assert found.number == 1 and found.nll[0] == [rounds.HARSH]
 
 
 def test_what_is_judged_are_trainings_of_their_own_seeds():
     task, row = small.task(steps=15), quick("mc_dropout")
-    own = given(task, 2)
+    own = split_of(task, 2)
     found = rounds.choose(task, own, row, 7)
     x, y = own.select
     for number in range(2):
@@ -97,7 +97,7 @@ def test_what_is_judged_are_trainings_of_their_own_seeds():
 def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
     task, row = small.task(classes=classes), quick("deep_ensemble")
     found = rounds.run_split(task, "deep_ensemble", row, 3)
-    own = given(task, 3)
+    own = split_of(task, 3)
     choice = rounds.choose(task, own, row, rounds.seed_of("small", "deep_ensemble", 3))
     assert (found["setting"], found["epoch"]) == (choice.number, choice.epoch)
     for start in range(rounds.FRESH):

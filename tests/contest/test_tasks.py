@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pandas
-from hypothesis import given as drawn
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu.contest import tasks
-from ensedu.contest.tasks import NOISE, PARTS, SPLITS, Task, given, rows_of_split
+from ensedu.contest.tasks import NOISE, SHARES, SPLITS, Task, rows_of_split, split_of
 
-SHARES = {**PARTS, "test": 1 / SPLITS}
+WITH_TEST = {**SHARES, "test": 1 / SPLITS}
 
 
 def numbers_task(N=83, groups=None, seed=0, **other):
@@ -37,7 +37,7 @@ def pieces(N, number, seed):
     return rng.permutation(np.concatenate([np.arange(number), rng.integers(number, size=N)]))[:N]
 
 
-@drawn(st.integers(101, 307), st.integers(0, 10**6), st.booleans())
+@given(st.integers(101, 307), st.integers(0, 10**6), st.booleans())
 def test_parts_are_disjoint_and_all_rows_and_no_group_is_in_two(N, seed, grouped):
     groups = pieces(N, N // 3, seed) if grouped else None
     task = numbers_task(N, groups)
@@ -53,11 +53,11 @@ def test_parts_are_disjoint_and_all_rows_and_no_group_is_in_two(N, seed, grouped
     np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(N))
 
 
-@drawn(st.integers(11, 3001), st.integers(0, SPLITS - 1))
+@given(st.integers(11, 3001), st.integers(0, SPLITS - 1))
 def test_parts_have_their_shares_to_a_row(N, split):
     for name, rows in rows_of_split(numbers_task(N), split).items():
         # Half a row at either end, for the first cut and for the second.
-        assert abs(len(rows) - SHARES[name] * N) <= (1.0 if name == "test" else 2.0), name
+        assert abs(len(rows) - WITH_TEST[name] * N) <= (1.0 if name == "test" else 2.0), name
 
 
 def test_large_groups_are_cut_where_their_middle_lies():
@@ -78,7 +78,7 @@ def test_splits_are_the_same_at_each_call_and_differ_from_each_other():
     for name in parts[0]:
         np.testing.assert_array_equal(parts[2][name], rows_of_split(task, 2)[name])
         assert len({rows[name].tobytes() for rows in parts}) == SPLITS
-    one, other = given(task, 3), given(task, 3)
+    one, other = split_of(task, 3), split_of(task, 3)
     for a, b in ((one.foreign, other.foreign), (one.shifted["noise"], other.shifted["noise"])):
         np.testing.assert_array_equal(a, b)
 
@@ -87,7 +87,7 @@ def test_the_rows_to_fit_on_alone_standardize():
     """Whatever other rows hold changes neither these nor what an input or a target is worth."""
     task = numbers_task()
     rows = rows_of_split(task, 1)
-    own = given(task, 1)
+    own = split_of(task, 1)
     known = task.x.iloc[rows["fit"]]
     np.testing.assert_allclose(
         own.fit[0][:, 0], (known["a"] - known["a"].mean()) / known["a"].std(ddof=0)
@@ -106,7 +106,7 @@ def test_the_rows_to_fit_on_alone_standardize():
     x.loc[others, ["a", "c"]] = 1e6
     x.loc[others, "wood"] = "elm"
     y[others] = -1e6
-    changed = given(replace(task, x=x, y=y), 1)
+    changed = split_of(replace(task, x=x, y=y), 1)
     for a, b in zip(own.fit, changed.fit, strict=True):
         np.testing.assert_array_equal(a, b)
     assert (changed.center, changed.unit) == (own.center, own.unit)
@@ -114,7 +114,7 @@ def test_the_rows_to_fit_on_alone_standardize():
 
 def test_shuffled_columns_keep_each_columns_values():
     task = numbers_task()
-    own, rows = given(task, 4), rows_of_split(task, 4)["test"]
+    own, rows = split_of(task, 4), rows_of_split(task, 4)["test"]
     np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
     order = own.foreign[:, 3].argsort(), own.test[0][:, 3].argsort()  # of the column "row"
     assert (own.foreign[order[0], 0] != own.test[0][order[1], 0]).mean() > 0.5
@@ -126,7 +126,7 @@ def test_shuffled_columns_keep_each_columns_values():
 
 def test_images_come_as_they_are_and_labels_too():
     task = images_task(shifts={"half": lambda x, rng: x / 2}, foreign=np.ones((7, 1, 5, 2)))
-    own, rows = given(task, 2), rows_of_split(task, 2)
+    own, rows = split_of(task, 2), rows_of_split(task, 2)
     for name in rows:
         x, y = getattr(own, name)
         np.testing.assert_array_equal(x, task.x[rows[name]])
@@ -137,14 +137,14 @@ def test_images_come_as_they_are_and_labels_too():
     task = numbers_task(source="s")
     assert (task.classes, task.table, task.lenet, task.source) == (0, True, False, "s")
     assert replace(task, y=task.y[:, 0]).classes == 0 and numbers_task().source == "t"
-    own = given(images_task(), 0)  # whose pixels change places between images
+    own = split_of(images_task(), 0)  # whose pixels change places between images
     assert own.foreign.shape == own.test[0].shape
     np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
     assert not (own.foreign == own.test[0]).all(axis=(1, 2, 3)).any()
 
 
 def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():
-    own = given(numbers_task(2003), 0)
+    own = split_of(numbers_task(2003), 0)
     added = own.shifted["noise"] - own.test[0]
     np.testing.assert_allclose(added.std(axis=0), NOISE, rtol=0.15)
     np.testing.assert_allclose(added.mean(axis=0), 0, atol=0.06)

@@ -10,8 +10,8 @@ from torch import nn
 from ensedu import counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
+from ensedu.torch.by_method import converted
 from ensedu.torch.whole.copies import without_values
-from ensedu.xray.layers import converted
 
 NUMBERS = (*ROLES, "frozen")
 

@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch.nn.utils import parameters_to_vector
 
-from ensedu.contest import ivon, rounds
+from ensedu.contest import rounds
 from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.trainers import ivon
 from tests.contest import small
 
 package = pytest.importorskip("ivon", reason="ivon-opt is absent: run `make test-others`")

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 
-from ensedu.contest import laplace
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.networks import training_data
+from ensedu.contest.trainers import laplace
+from ensedu.contest.trainers.networks import training_data
 from tests.contest import small
 
 pytest.importorskip("laplace", reason="laplace-torch is absent: run `make test-others`")

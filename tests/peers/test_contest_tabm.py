@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from ensedu import counting, uncertainty
-from ensedu.contest import tabm
 from ensedu.contest.contestants import TABULAR
+from ensedu.contest.trainers import tabm
 from tests.contest import small
 
 package = pytest.importorskip("tabm", reason="tabm is absent: run `make test-others`")

@@ -109,7 +109,7 @@ def test_data_frames_are_known_by_their_columns(kind):
 QUICK = {"method": "single", "hidden": (20,), "epochs": 15, "lr": 0.01, "batch_size": 64}
 #: Trainings; `make test-long` takes them all.
 RUNS = 200 if settings().max_examples >= 1000 else 12
-LEVEL = 0.9
+COVERAGE = 0.9
 
 
 def patients(rng, number, visits, noise=0.3):
@@ -138,7 +138,7 @@ def coverages(make, number, times, **options):
         X, y, of = make(rng, number, times)
         net = EnsembleRegressor(**QUICK | options, random_state=seed).fit(X, y, of)
         X, y, _ = make(rng, 200, times if make is patients else 1)
-        low, high = net.predict_interval(X, level=LEVEL)
+        low, high = net.predict_interval(X, level=COVERAGE)
         held.append(np.mean((low <= y) & (y <= high)))
         scores = len(net.conformal_.scores)
     return np.array(held), scores
@@ -146,7 +146,7 @@ def coverages(make, number, times, **options):
 
 def inside(held, scores):
     """Whether a mean over runs is what the rank of a new score is on average, within luck."""
-    expected = math.ceil((scores + 1) * LEVEL) / (scores + 1)
+    expected = math.ceil((scores + 1) * COVERAGE) / (scores + 1)
     return abs(held.mean() - expected) < 3.3 * held.std(ddof=1) / math.sqrt(len(held))
 
 

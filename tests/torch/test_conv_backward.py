@@ -10,7 +10,7 @@ import torch
 
 import ensedu.torch as et
 from benchmarks import measure
-from ensedu.torch.conv_gradients import fold_gradients, scale_gradients
+from ensedu.torch.conv import fold_gradients, scale_gradients
 
 M, B, m, n = 2, 3, 4, 6
 SIDE = (5, 7)

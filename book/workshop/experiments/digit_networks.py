@@ -22,7 +22,7 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
-from ensedu.torch import convert, mlp
+from ensedu.torch import mlp, twins
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop.drawings import LETTERS, jittered, seen
@@ -87,7 +87,7 @@ def arrays_of(net: nn.Module) -> Arrays:
 
     They are rounded to float16, and float64.
     """
-    layers = convert.to_numpy(net, rng=np.random.default_rng(0)).layers
+    layers = twins.to_numpy(net, rng=np.random.default_rng(0)).layers
     with_arrays = (layer.params for layer in layers if layer.params)
     return {
         f"{number}.{name}": array.astype(np.float16).astype(np.float64)

@@ -20,7 +20,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common.checks import optional
-from ensedu.contest.statistics import LEVEL
+from ensedu.contest.statistics import ALPHA
 from ensedu.uncertainty import holm
 from workshop.experiments.contest import reading
 from workshop.running.experiment import Experiment
@@ -87,7 +87,7 @@ def run(luck: str, *, contests: int) -> dict[str, Any]:
         if luck == FOUND:
             own = own - SHIFT * std
         for name, test in TESTS.items():
-            words = test(own, rng) <= LEVEL
+            words = test(own, rng) <= ALPHA
             counts[name] += float(words.mean() if luck == FOUND else words.any())
     return {name: count / contests for name, count in counts.items()}
 

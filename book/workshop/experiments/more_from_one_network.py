@@ -29,8 +29,8 @@ from torch import Tensor, nn
 
 from ensedu import uncertainty
 from ensedu.common import checks
-from ensedu.contest.networks import PASSES
-from ensedu.contest.swag import SNAPSHOTS, WINDOW, draw_weights
+from ensedu.contest.trainers.networks import PASSES
+from ensedu.contest.trainers.swag import SNAPSHOTS, WINDOW, draw_weights
 from ensedu.data import Split, gap
 from ensedu.torch import mlp, predict
 from ensedu.torch.base import seeded

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.contest.baselines import Fitted, train_linear
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
-from ensedu.contest.one_table import verdicts
+from ensedu.contest.one_table.verdicts import verdicts
 from ensedu.contest.rounds import FRESH, seed_of
 from ensedu.contest.statistics import TaskScores
-from ensedu.contest.tasks import SPLITS, Task, given
+from ensedu.contest.tasks import SPLITS, Task, split_of
+from ensedu.contest.trainers.baselines import Fitted, train_linear
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2
@@ -77,7 +77,7 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
     for name, one in who.items():
         starts = range(FRESH if one.draws else 1)
         values = np.zeros((len(PARTS), SPLITS, len(starts)))
-        for fold, own in enumerate(given(task, fold) for fold in range(SPLITS)):
+        for fold, own in enumerate(split_of(task, fold) for fold in range(SPLITS)):
             for start in starts:
                 job = Job(
                     task=task, given=own, contestant=one, setting=one.tries[0], epochs=1,

@@ -45,7 +45,7 @@ from ensedu.theory.perturbations import (
     spread_of,
 )
 from workshop import measured
-from workshop.experiments.shared import LEVEL
+from workshop.experiments.shared import ALPHA
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
@@ -301,7 +301,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
                     judged.append((entry, uncertainty.paired(values - noise)))
         adjusted = uncertainty.holm([one.p for _, one in judged]).tolist()
         for (entry, one), p in zip(judged, adjusted, strict=True):
-            entry |= {"difference": one.mean, "adjusted": p, "resolved": p < LEVEL}
+            entry |= {"difference": one.mean, "adjusted": p, "resolved": p < ALPHA}
         table[state] = entries
     return table
 

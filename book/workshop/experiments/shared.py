@@ -13,7 +13,7 @@ import ensedu.torch
 from ensedu import uncertainty
 from workshop.running.machine import one_thread
 
-LEVEL = 0.05
+ALPHA = 0.05
 
 #: What a table says of a difference, and its interval, if it has one.
 Compared = tuple[dict[str, Any], uncertainty.Interval | None]
@@ -153,13 +153,13 @@ def compare_pairs(
 def add_verdicts(found: Sequence[Compared], *, higher: Sequence[str] = ()) -> None:
     """Add to each entry its interval, the p-value after Holm's correction of all, and a verdict.
 
-    That is ``"better"`` or ``"worse"`` where the p-value is below `LEVEL`, else ``""``; of an entry
+    That is ``"better"`` or ``"worse"`` where the p-value is below `ALPHA`, else ``""``; of an entry
     whose ``"score"`` is in `higher`, more is better. What has no interval stays as it is.
     """
     known = [(entry, one) for entry, one in found if one is not None]
     adjusted = uncertainty.holm([one.p for _, one in known])
     for (entry, one), p in zip(known, adjusted.tolist(), strict=True):
         gain = one.mean if entry.get("score") in higher else -one.mean
-        verdict = "" if p >= LEVEL else "better" if gain > 0 else "worse"
+        verdict = "" if p >= ALPHA else "better" if gain > 0 else "worse"
         entry |= {"difference": one.mean, "low": one.low, "high": one.high, "p": one.p}
         entry |= {"adjusted": p, "verdict": verdict}

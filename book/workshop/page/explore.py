@@ -20,15 +20,13 @@ from workshop.page.frames import (
     Frames,
     check_letters,
     embedded,
-    kept,
-    pointed,
-    pressed,
     ranges,
+    read_beside,
 )
 from workshop.page.said import said
 from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
-from workshop.plot.style import Look, look, png
+from workshop.plot.style import look, png
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -190,14 +188,6 @@ class Explorer:
         self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
         self._sources = tables, sources.code_of_draw(draw)
         self._formula = formula
-        # The numbers of each frame, in the order of `slider_checks.states`.
-        self._numbers: list[list[figure_numbers.Series]] = []
-        # What the rows of each frame say where a reader points at them, wide and narrow.
-        self._pointed: dict[bool, list[list[tuple[str, list[float]]]]] = {}
-        # What a reader may press, of the first frame, wide and narrow.
-        self._pressed: dict[bool, list[tuple[Any, ...]]] = {}
-        # What stays in sight of narrow frames.
-        self._kept: list[list[float]] = []
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         if folder := book.folder():
@@ -291,13 +281,6 @@ class Explorer:
     def _readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
         figure = self._figure(values)
         check_letters(figure, look())
-        if look() == Look(narrow=False):
-            self._numbers.append(figure_numbers.numbers(figure))
-        if not look().dark:
-            self._pointed.setdefault(look().narrow, []).append(pointed(figure))
-            self._pressed.setdefault(look().narrow, pressed(figure))
-        if look() == Look(narrow=True):
-            self._kept.append(kept(figure))
         return figure
 
     def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
@@ -321,27 +304,24 @@ class Explorer:
         """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
         # A page computes all but the first setting of a formula.
         states = slider_checks.states(self.choices) if self._formula is None else [self.values]
-        self._numbers.clear()
-        self._pointed.clear()
-        self._kept.clear()
         draws = [partial(self._readable, state) for state in states]
         named = {"name": self.name, "caption": self.caption, "group": self.group}
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         data += " data-stays" * (self.stays and bool(self.choices))
+        frames = Frames(draws, folder, states.index(self.values), read_beside)
+        wide, narrow = frames.read(narrow=False), frames.read(narrow=True)
+        numbers = self._link_to_numbers(folder, states, [one.numbers for one in wide])
+        below = sources.menu(numbers, *self._sources)
         if self._formula is not None:
-            whole = Frames(draws, folder, states.index(self.values))
             draw = partial(self._figure, self.values)
-            form = computed.html(self._formula, self.values, self.choices, whole, draw, folder)
-            below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
+            form = computed.html(self._formula, self.values, self.choices, frames, draw, folder)
             return f'<div class="ensedu-explorer"{data}>{form}{below}</div>'
-        frames = Frames(draws, folder, states.index(self.values))
         if self.choices:
             frames.check_weight()
         pictures = frames.pictures(self.alt())
-        below = sources.menu(self._link_to_numbers(folder, states), *self._sources)
         # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
         tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
-        axis = self._axis(frames.pictures("")) if tall else ""
+        axis = _axis(frames.pictures(""), [one.kept for one in narrow]) if tall else ""
         if not self.choices:
             frame = _framed(pictures + axis, frames.room() if axis else "")
             return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
@@ -351,13 +331,16 @@ class Explorer:
             "sizes": frames.sizes(),
             "alts": [self._say(state) for state in states],
         }
-        if any(self._pointed[False]):
+        if any(one.pointed for one in wide):
             moved["pointed"] = [
-                [(words, wide, narrow) for (words, wide), (_, narrow) in zip(*both, strict=True)]
-                for both in zip(self._pointed[False], self._pointed[True], strict=True)
+                [
+                    (words, own, other)
+                    for (words, own), (_, other) in zip(one.pointed, small.pointed, strict=True)
+                ]
+                for one, small in zip(wide, narrow, strict=True)
             ]
-        if self._pressed[False]:
-            moved["pressed"] = [self._pressed[narrow] for narrow in (False, True)]
+        if wide[0].pressed:
+            moved["pressed"] = [wide[0].pressed, narrow[0].pressed]
         script = embedded(moved)
         why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
         return (
@@ -369,19 +352,12 @@ class Explorer:
             f'<script type="application/json">{script}</script>{below}</div>'
         )
 
-    def _axis(self, pictures: str) -> str:
-        """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
-        first, *others = self._kept
-        if not first or any(other != first for other in others):
-            return ""
-        begin, end = first
-        style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
-        return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
-
-    def _link_to_numbers(self, folder: Path, states: list[dict[str, Any]]) -> str:
+    def _link_to_numbers(
+        self, folder: Path, states: list[dict[str, Any]], numbers: list[list[figure_numbers.Series]]
+    ) -> str:
         """Write the numbers of all frames beside them; return a link, nothing without numbers."""
         text, part = figure_numbers.table(
-            list(zip(states, self._numbers, strict=True)), states.index(self.values)
+            list(zip(states, numbers, strict=True)), states.index(self.values)
         )
         if not text:
             return ""
@@ -402,6 +378,16 @@ def _listed(options: list[Any]) -> str:
     if len(options) <= MOST_LISTED:
         return f"{options}"
     return f"[{options[0]!r}, {options[1]!r}, …, {options[-1]!r}]"
+
+
+def _axis(pictures: str, kept: list[list[float]]) -> str:
+    """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
+    first, *others = kept
+    if not first or any(other != first for other in others):
+        return ""
+    begin, end = first
+    style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
+    return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
 
 
 def _framed(pictures: str, room: str = "") -> str:

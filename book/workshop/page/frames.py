@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.figure
 import numpy as np
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
+from workshop.page.figure_numbers import Series, numbers
 from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.renderings import Rendering, color_mapped, renderings
 from workshop.plot.style import LOOKS, Look
@@ -39,8 +40,14 @@ class Frames:
     which what they share stands once: it is fetched when a reader begins to move the figure.
     """
 
-    def __init__(self, draws: Sequence[Draw], folder: Path, first: int = 0) -> None:
-        self.drawn = [renderings(draw) for draw in draws]
+    def __init__(
+        self,
+        draws: Sequence[Draw],
+        folder: Path,
+        first: int = 0,
+        read: Callable[[matplotlib.figure.Figure], Any] = lambda figure: None,
+    ) -> None:
+        self.drawn = [renderings(draw, read) for draw in draws]
         content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)
         self.key = hashlib.sha256(content.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,6 +62,10 @@ class Frames:
     def file(self, look: Look) -> str:
         """Return the name of the first frame's file, which their content decides."""
         return f"{self.key}-{self.first}-{look.name}.svg"
+
+    def read(self, *, narrow: bool) -> list[Any]:
+        """Return what was read off each frame."""
+        return [drawn[Look(narrow)].read for drawn in self.drawn]
 
     def check_weight(self) -> None:
         """Raise ``ValueError`` if a reader who moves the figure fetches too much."""
@@ -128,6 +139,22 @@ def embedded(data: Any) -> str:
     """Return data as JSON for a script of a page."""
     # "<" could end the script; as \u003c it is the same string.
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
+
+
+class Beside(NamedTuple):
+    """What a page has of a frame beside its picture."""
+
+    #: What its rows say where a reader points at them, and what a reader may press.
+    pointed: list[tuple[str, list[float]]]
+    pressed: list[tuple[Any, ...]]
+    #: What stays in sight.
+    kept: list[float]
+    numbers: list[Series]
+
+
+def read_beside(figure: matplotlib.figure.Figure) -> Beside:
+    """Return what a page has of a frame beside its picture."""
+    return Beside(pointed(figure), pressed(figure), kept(figure), numbers(figure))
 
 
 def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:

@@ -5,10 +5,10 @@ from html import escape
 from typing import Any
 
 from ensedu.common import book
-from ensedu.contest.findings import Findings
-from ensedu.contest.ledger import typed
-from ensedu.contest.report import page
-from ensedu.contest.words import sentences
+from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.ledger import typed
+from ensedu.contest.one_table.report import page
+from ensedu.contest.one_table.words import sentences
 
 
 class Reported:

@@ -1,7 +1,7 @@
 """The X-ray as a figure of the book: compact, opened at the zoom of the story around it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,16 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (312, 516), "share": (648, 1106), "map": (628, 799), "layer": (771, 1189),
-    "numbers": (897, 1399),
+    "model": (312, 516), "share": (648, 1106), "map": (412, 759), "layer": (771, 1189),
+    "numbers": (776, 1438),
 }  # fmt: skip
-CURVED = (761, 1004)  # where it shares, with curves above the members
+CURVED = (806, 932)  # where it shares, with curves above the members
+#: And without the way between methods.
+HIDING = {
+    "single": (742, 657), "deep_ensemble": (537, 883), "batch_ensemble": (762, 1300),
+    "rank1": (750, 1141),
+}  # fmt: skip
+CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
 CONTESTANTS = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
@@ -43,6 +49,7 @@ def xray_figure(
     zoom: str = "model",
     layer: int | str | None = None,
     method: str | None = None,
+    hides: Sequence[str] = (),
     name: str,
     alt: str,
     caption: str,
@@ -63,6 +70,9 @@ def xray_figure(
         Which layer: its number, from 1, or its name. By default the first with a weight.
     method
         A key of `ensedu.methods.METHODS`; by default the deep ensemble.
+    hides
+        Controls that wait until a reader asks for all of the X-ray: ``"members"``, their slider,
+        and ``"methods"``, the way from one to the next.
     name, alt, caption
         What other places of the book call the figure, such as ``"fig-stored"``; what is seen, and
         what it means. A link such as ``[8 members](set:fig-stored?members=8)`` sets it.
@@ -77,6 +87,8 @@ def xray_figure(
         checks.text(title, text)
     slider_checks.figure_name(name)
     checks.one_of("zoom", zoom, ZOOMS)
+    for control in hides:
+        checks.one_of("hides", control, CONTROLS)
     picture = xray(model, ensemble_size, curves=curves)
     if isinstance(layer, str):
         names = [one.name for one in picture.layers]
@@ -84,7 +96,8 @@ def xray_figure(
         layer = names.index(layer) + 1
     opening = {"zoom": zoom, "layer": layer, "method": method}
     opening = {key: value for key, value in opening.items() if value is not None}
-    figure = XRayFigure(picture, opening, name=name, alt=alt, caption=caption, wide=wide)
+    hidden = {"hides": ",".join(hides)} if hides else {}
+    figure = XRayFigure(picture, opening | hidden, name=name, alt=alt, caption=caption, wide=wide)
     changed(figure.known, opening)
     return figure
 
@@ -121,6 +134,8 @@ class XRayFigure:
         data = "".join(f' data-{key}="{escape(text)}"' for key, text in self._named.items())
         curved = self.opening["zoom"] == "share" and "curves" in self.picture.data()
         wide, narrow = CURVED if curved else ZOOMS[self.opening["zoom"]]
+        if "methods" in self.opening.get("hides", ""):
+            wide, narrow = HIDING.get(self.opening.get("method"), (wide, narrow))
         return (
             f'<div class="ensedu-xray"{" data-wide" * self.wide}{data}>'
             f'<iframe data-page="{FRAMES}{file}" title="{escape(self.alt)}" loading="lazy" '

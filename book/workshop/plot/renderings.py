@@ -21,14 +21,18 @@ COLOR = re.compile(r'(?<=: )#[0-9a-f]{6}(?=[;"])')  # a color in a style
 
 @dataclass(frozen=True)
 class Rendering:
-    """One SVG, and its size in pixels, a hundred an inch."""
+    """One SVG, its size in pixels, a hundred an inch, and what was read off a light figure."""
 
     svg: str
     width: int
     height: int
+    read: Any = None
 
 
-def renderings(draw: Callable[[], matplotlib.figure.Figure]) -> dict[Look, Rendering]:
+def renderings(
+    draw: Callable[[], matplotlib.figure.Figure],
+    read: Callable[[matplotlib.figure.Figure], Any] = lambda figure: None,
+) -> dict[Look, Rendering]:
     """Draw a figure in each look: wide and narrow, light and dark.
 
     For a dark page each color of the palette is exchanged for that of `DARK`. A figure with a
@@ -37,8 +41,8 @@ def renderings(draw: Callable[[], matplotlib.figure.Figure]) -> dict[Look, Rende
     drawn = {}
     for narrow in (False, True):
         light, dark = Look(narrow), Look(narrow, dark=True)
-        figure, drawn[light] = _draw_in_look(draw, light)
-        other = _draw_in_look(draw, dark)[1] if color_mapped(figure) else drawn[light]
+        figure, drawn[light] = _draw_in_look(draw, read, light)
+        other = _draw_in_look(draw, read, dark)[1] if color_mapped(figure) else drawn[light]
         drawn[dark] = Rendering(in_dark(other.svg), other.width, other.height)
     return drawn
 
@@ -51,15 +55,18 @@ def in_dark(svg: str) -> str:
 
 
 def _draw_in_look(
-    draw: Callable[[], matplotlib.figure.Figure], look: Look
+    draw: Callable[[], matplotlib.figure.Figure],
+    read: Callable[[matplotlib.figure.Figure], Any],
+    look: Look,
 ) -> tuple[matplotlib.figure.Figure, Rendering]:
     buffer = io.StringIO()
     with rendering(look):
         figure = draw()
+        found = read(figure)
         with house_style():
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     width, height = (round(100 * inches) for inches in figure.get_size_inches())
-    return figure, Rendering(compact(buffer.getvalue()), width, height)
+    return figure, Rendering(compact(buffer.getvalue()), width, height, found)
 
 
 def color_mapped(figure: matplotlib.figure.Figure) -> list[Any]:

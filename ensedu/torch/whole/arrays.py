@@ -57,8 +57,7 @@ class WeightOfAnyShape(WeightLayer):
         first, second = shape[0], shape[1] * groups
         self.outputs, self.inputs = (second, first) if transposed else (first, second)
         self.fan_in = prod(shape[1:])
-        make: Any = self._make_parameters  # that of the method
-        make(**options)
+        self._make_parameters(**options)
 
     def _example_axes(self) -> tuple[int, ...]:
         return (self.inputs,)

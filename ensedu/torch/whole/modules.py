@@ -63,7 +63,7 @@ def dropout(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
         )
     with run.outside():
         masks = run.mask_of(path, module.p, mask_shape(module, input), input.device)
-    return input * (run.own(masks).to(input) / (1 - module.p))
+    return input * (run.of_member(masks).to(input) / (1 - module.p))
 
 
 def each_example(run: Run, path: str, module: Any, input: Tensor) -> Tensor:

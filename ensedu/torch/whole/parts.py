@@ -75,14 +75,14 @@ class Parts(dict[str, Part]):
         copies: dict[str, Any] = {}
         for path, source in sources.items():
             copies[path] = object.__new__(type(source))
-            own = vars(source).copy()
-            object.__setattr__(copies[path], "__dict__", own)
+            attributes = vars(source).copy()
+            object.__setattr__(copies[path], "__dict__", attributes)
             if source is self[path].plain:
                 there = vars(self[path].there)
-                own.update([(key, there[key]) for key in OF_PLACE])
+                attributes.update([(key, there[key]) for key in OF_PLACE])
         for path, part in self.items():
-            own = vars(copies[path])
-            own["_modules"] = {
+            attributes = vars(copies[path])
+            attributes["_modules"] = {
                 key: child if child is None else copies[child]
                 for key, child in part.children.items()
             }
@@ -90,8 +90,8 @@ class Parts(dict[str, Part]):
                 if (path, key) not in carried:
                     value = self._rebound(vars(part.plain)[key], copies)
                     if key in HOOKS:  # later ones stand in the net alone
-                        value = {number: value.get(number, f) for number, f in own[key].items()}
-                    own[key] = value
+                        value = {k: value.get(k, hook) for k, hook in attributes[key].items()}
+                    attributes[key] = value
         return copies
 
     def _rebound(self, value: Any, copies: dict[str, Any]) -> Any:

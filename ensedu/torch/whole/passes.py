@@ -2,21 +2,19 @@
 
 import copy
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._functorch.vmap import lazy_load_decompositions, vmap_increment_nesting
 
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
+from ensedu.torch.whole import hidden_axis
 from ensedu.torch.whole.changes import Change, changes_of, held, keep
 from ensedu.torch.whole.modules import dropout, list_weights
 from ensedu.torch.whole.parts import Parts
 from ensedu.torch.whole.roles import PRODUCTS, Plan
-from ensedu.torch.whole.run import Formed, Run, functorch
+from ensedu.torch.whole.run import Formed, Run
 from ensedu.torch.whole.traced import Traced
 
 
@@ -75,7 +73,7 @@ class Passes:
     def member(self, run: Run, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
         shared, stacked = self._values(run, clones=False, lowers=False)
-        values = shared | {name: own[place] for name, own in stacked.items()}
+        values = shared | {name: value[place] for name, value in stacked.items()}
         member = copy.deepcopy(self.plain)
         for path, module in member.named_modules():
             part = self._parts[path]
@@ -84,8 +82,8 @@ class Passes:
                     layer, kind = run.layers[source[0]], source[1]
                     stored = getattr(layer, kind, None)
                     stored = getattr(layer, f"{kind}_mean") if stored is None else stored
-                    own = nn.Parameter(values[name].detach().clone(), stored.requires_grad)
-                    setattr(module, key, own)
+                    value = values[name].detach().clone()
+                    setattr(module, key, nn.Parameter(value, stored.requires_grad))
                 elif name in values:
                     setattr(module, key, copy.deepcopy(values[name]))
             for key, name in part.buffers.items():
@@ -98,11 +96,11 @@ class Passes:
             module.training = part.there.training
         for (path, key), differs in self._carried.items():
 
-            def own_of(_: str, x: Tensor, differs: bool = differs) -> Tensor:
+            def of_member(_: str, x: Tensor, differs: bool = differs) -> Tensor:
                 return (x[place] if differs else x).detach().clone()
 
             left = vars(self._parts[path].there)[key]
-            vars(member.get_submodule(path))[key] = map_tensors(own_of, left, key)
+            vars(member.get_submodule(path))[key] = map_tensors(of_member, left, key)
         return member
 
     def _at_once(self, run: Run, inputs: Any) -> Any:
@@ -126,24 +124,20 @@ class Passes:
         clones = not run.keeps or any(part.there.training for part in self._parts.values())
         shared, stacked = self._values(run, clones=clones, reads=True)
         inputs = run.copied(inputs)
-        lazy_load_decompositions()
-        # Of an operation without a rule Torch warns, and loops over the members.
-        functorch._set_vmap_fallback_warning_enabled(False)
         try:
-            with _no_checkpoints(), vmap_increment_nesting(run.number, run.randomness) as run.level:
-                values = {**shared, **{name: run.own(own) for name, own in stacked.items()}}
+            with hidden_axis.all_at_once(run.number, run.randomness) as run.level:
+                values = shared | {name: run.of_member(value) for name, value in stacked.items()}
                 outputs, changes, constants = self._pass(
                     run, values, inputs, {} if clones else values
                 )
                 for change in changes:
                     change.value, change.differs = run.tree_of_all(change.value, change.key)
                 outputs = map_tensors(
-                    lambda _, y: functorch._remove_batch_dim(y, run.level, run.number, 0),
+                    lambda _, y: hidden_axis.show_output(y, run.level, run.number),
                     outputs, "the output",
                 )  # fmt: skip
         finally:
             run.level = None
-            functorch._set_vmap_fallback_warning_enabled(True)
         keep(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
@@ -159,7 +153,7 @@ class Passes:
             run.member = member
             run.calls.clear()
             values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
-            values |= {name: run.own(own) for name, own in stacked.items()}
+            values |= {name: run.of_member(value) for name, value in stacked.items()}
             output, changes, constants = self._pass(run, values, run.copied(inputs), {})
             outputs.append(output)
             of_members.append(changes)
@@ -226,10 +220,10 @@ class Passes:
                 moves = value.is_floating_point() and clones and run.independent
                 owned = value.is_floating_point() and self.owns_buffers
                 if id(value) not in known:
-                    own = value[None] if moves and not owned else value
-                    if (owned or moves) and len(own) != run.number:
-                        own = own.repeat(run.number // len(own), *[1] * (own.ndim - 1))
-                    known[id(value)] = own.clone() if clones else own
+                    rows = value[None] if moves and not owned else value
+                    if (owned or moves) and len(rows) != run.number:
+                        rows = rows.repeat(run.number // len(rows), *[1] * (rows.ndim - 1))
+                    known[id(value)] = rows.clone() if clones else rows
                 (stacked if owned or moves else shared)[name] = known[id(value)]
         return shared, stacked
 
@@ -239,24 +233,25 @@ class Passes:
         sources = {path: part.plain if part.is_layer else part.there for path, part in parts}
         stand_ins = self._parts.copies(sources, self._carried)
         for path, part in parts:
-            stand_in, own = stand_ins[path], vars(stand_ins[path])
-            own["training"] = part.there.training and run.keeps
+            stand_in, attributes = stand_ins[path], vars(stand_ins[path])
+            attributes["training"] = part.there.training and run.keeps
             if at_once and part.is_layer:
-                own["_parameters"] = Formed(part.parameters, partial(run.read, path))
+                attributes["_parameters"] = Formed(part.parameters, partial(run.read, path))
             else:
-                own["_parameters"] = {
+                attributes["_parameters"] = {
                     k: values.get(name) for k, (name, _) in part.parameters.items()
                 }
-            own["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
-            if at_once and (own["_backward_hooks"] or own["_backward_pre_hooks"]):
+            attributes["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
+            if at_once and (attributes["_backward_hooks"] or attributes["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
             if part.does and (at_once or part.does is dropout):
-                own["forward"] = partial(part.does, run, path, stand_in)
+                attributes["forward"] = partial(part.does, run, path, stand_in)
             if isinstance(stand_in, nn.RNNBase):
                 list_weights(stand_in)
         for (path, key), differs in self._carried.items():
-            own, own_of = vars(stand_ins[path]), run.own if differs else (lambda x: x)
-            own[key] = map_tensors(lambda _, x, own_of=own_of: own_of(x), own[key], key)
+            attributes = vars(stand_ins[path])
+            seen = run.of_member if differs else (lambda x: x)
+            attributes[key] = map_tensors(lambda _, x, seen=seen: seen(x), attributes[key], key)
         return stand_ins
 
 
@@ -266,13 +261,3 @@ def _as_autocast(value: Tensor) -> Tensor:
     if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         return value.to(torch.get_autocast_dtype(kind))
     return value
-
-
-@contextmanager
-def _no_checkpoints() -> Iterator[None]:
-    """Refuse checkpoints: when they compute something again, vmap is over."""
-    if torch._C._autograd._top_saved_tensors_default_hooks(False) is not None:
-        yield  # the reader's own, around the whole pass
-        return
-    with torch.autograd.graph.disable_saved_tensors_hooks("checkpoints inside"):
-        yield

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -14,9 +14,7 @@ from ensedu.torch.base import depends_on_input
 from ensedu.torch.dropout import checked_mask
 from ensedu.torch.trees import map_tensors, named_tensors
 from ensedu.torch.variational import softplus
-
-# The parts of torch.func.vmap: it searches inputs and outputs at each call, and lets nobody out.
-functorch: Any = torch._C._functorch
+from ensedu.torch.whole import hidden_axis
 
 Noise = dict[str, dict[str, Tensor]]
 
@@ -52,18 +50,15 @@ class Run:
         self.calls: Counter[str] = Counter()
         self._arrays: dict[str, dict[str, Tensor | None]] = {}
 
-    def own(self, stacked: Tensor) -> Tensor:
+    def of_member(self, stacked: Tensor) -> Tensor:
         """Return what the member that runs has of (members, …)."""
         if self.member is not None:
             return stacked[self.member]
-        return functorch._add_batch_dim(stacked, 0, self.level)
+        return hidden_axis.hide(stacked, self.level)
 
     def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
         """Return what all members have of x, (members, …), or x itself where they do not differ."""
-        if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != self.level:
-            return x, False
-        axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
-        return (x.movedim(axis, 0) if axis else x), True
+        return hidden_axis.show(x, self.level)
 
     def tree_of_all(self, tree: Any, name: str) -> tuple[Any, bool]:
         """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
@@ -88,29 +83,21 @@ class Run:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
             return copied
-        return map_tensors(lambda _, x: self.own(x), copied, "input", strict=False)
+        return map_tensors(lambda _, x: self.of_member(x), copied, "input", strict=False)
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
-        return self.level is not None and functorch.peek_interpreter_stack().level() == self.level
+        return self.level is not None and hidden_axis.is_innermost(self.level)
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Leave ``vmap``, as the rule of an ``autograd.Function`` does, which takes 0.3 ms."""
-        if self.level is None:
-            yield
-            return
-        inside = functorch.pop_dynamic_layer_stack()
-        try:
-            yield
-        finally:
-            functorch.push_dynamic_layer_stack(inside)
+    def outside(self) -> AbstractContextManager[None]:
+        """Leave ``vmap``."""
+        return nullcontext() if self.level is None else hidden_axis.Outside()
 
     def for_all(self, function: Callable[[Tensor, bool], Tensor], x: Tensor) -> Tensor:
         """Return ``function(x of all members, whether they differ)`` to each member."""
         with self.outside():
             y = function(*self.of_all(x))
-        return self.own(y)
+        return self.of_member(y)
 
     def call_of(self, path: str) -> int:
         """Return how often a part was called before in this pass."""
@@ -193,7 +180,7 @@ class Run:
     def read(self, path: str, key: str) -> Tensor | None:
         """Return what a layer has for its weight or bias, where the model itself reads it."""
         stacked = self.arrays(path)[key]
-        return None if stacked is None else self.own(stacked)
+        return None if stacked is None else self.of_member(stacked)
 
 
 class Formed(dict[str, Any]):

@@ -39,6 +39,10 @@ FEWEST_ENTRIES = 16
 MOST_APART = 1.5
 
 
+class StartWarning(UserWarning):
+    """Of where members start, which changes values alone."""
+
+
 def start_option(method: str) -> str:
     """Name the option without which members of a method start anew, or return ""."""
     return next((pair[0] for pair in options_of(method).items() if pair in ANEW), "")
@@ -58,6 +62,7 @@ def warn_of_training_lost(
         warnings.warn(
             f"model looks trained ({trained} holds what no usual initialization gives), but {what}."
             f" What it has learned is kept by {near}; {anew} says that a new start is meant",
+            StartWarning,
             stacklevel=4,
         )
 
@@ -151,7 +156,9 @@ def member_copies(
         _warn_of_another_start(model, members[0], shared)
     elif M > 1 and _start_equal(*members[:2]):
         warnings.warn(
-            "members 1 and 2 start equal, and will stay so: initialize draws nothing", stacklevel=3
+            "members 1 and 2 start equal, and will stay so: initialize draws nothing",
+            StartWarning,
+            stacklevel=3,
         )
     return MemberCopies(members, shared)
 
@@ -249,6 +256,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             "started: the root mean square of "
             f"{', '.join(differ[:5])}{', ...' if len(differ) > 5 else ''}. Members start as the "
             "model does with initialize=lambda: Net(), a function that returns a new model",
+            StartWarning,
             stacklevel=4,
         )
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE
-from ensedu.contest.networks import MEMBERS
 from ensedu.contest.statistics import DELTA
+from ensedu.contest.trainers.networks import MEMBERS
 from ensedu.methods import METHODS
 from tests.contest import small
 from workshop import measured

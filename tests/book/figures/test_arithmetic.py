@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu.contest.statistics import Pooled
-from ensedu.contest.swag import draw_weights
+from ensedu.contest.trainers.swag import draw_weights
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from tests.book.looking import LIGHT, drawn

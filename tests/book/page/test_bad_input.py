@@ -114,6 +114,7 @@ BAD = [
     (lambda: stored(zoom="all"), VALUE, "zoom|'model', 'share'|'all'"),
     (lambda: stored(layer=3), VALUE, "layer|'1', '2'|'3'"),
     (lambda: stored(method="mc"), VALUE, "method|'rank1'|'mc'"),
+    (lambda: stored(hides=["zoom"]), VALUE, "hides|'zoom'|members"),
     (lambda: xray.changed(stored().known, {"members": 65}), VALUE, "members|1 to 64|65"),
     (lambda: xray.changed(stored().known, {"color": 3}), VALUE, "color|nothing"),
     # Tables of methods

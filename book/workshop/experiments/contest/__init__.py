@@ -58,9 +58,9 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
-from ensedu.contest.forecasts import LEVEL
+from ensedu.contest.forecasts import COVERAGE
 from ensedu.contest.rounds import fresh_start, run_split
-from ensedu.contest.tasks import SPLITS, given
+from ensedu.contest.tasks import SPLITS, split_of
 from ensedu.uncertainty import conformal_quantile
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
@@ -95,7 +95,7 @@ def predictions(contestant: str) -> dict[str, Any]:
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
     task, who = TASKS["concrete"](), ENTRANTS[contestant]
-    own, setting = given(task, 0), who.tries[row["setting"]]
+    own, setting = split_of(task, 0), who.tries[row["setting"]]
     with one_thread():
         trained = fresh_start(task, own, contestant, who, 0, 0, setting, row["epoch"])
         test, held_out = trained(own.test[0]), trained(own.calibrate[0])
@@ -103,7 +103,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     return {
         "mean": (own.center + own.unit * mean[:, 0]).tolist(),
         "std": (own.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": conformal_quantile(held_out.strangeness(own.calibrate[1]), LEVEL),
+        "factor": conformal_quantile(held_out.strangeness(own.calibrate[1]), COVERAGE),
         "nll": test.scores(own.test[1], own.unit)["nll"],
     }
 

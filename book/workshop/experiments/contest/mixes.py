@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from ensedu.contest.tasks import given
+from ensedu.contest.tasks import split_of
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
 
@@ -28,7 +28,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "unusual": ("little water", "cement and water", "much water"),
 }
 PERCENTILES = 10, 50, 90
-LEVEL = 0.9
+COVERAGE = 0.9
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Mix:
 @cache
 def chosen() -> tuple[Mix, ...]:
     """Return the three ordinary mixtures, the weakest first, and then the three unusual ones."""
-    own = given(TASKS["concrete"](), 0)
+    own = split_of(TASKS["concrete"](), 0)
     x, y = own.test[0], own.center + own.unit * own.test[1][:, 0]
     distance = np.linalg.norm(x[:, None] - own.fit[0], axis=-1).min(axis=1)
     rows = {"ordinary": _ordinary(y, distance), "unusual": _unusual(x, distance)}
@@ -70,7 +70,7 @@ def intervals(contestant: str) -> Float[Array, "2 6"]:
     found = measured.row(measured.load(TABLE)["rows"], contestant=contestant)
     rows = [mix.row for mix in chosen()]
     mean, std = (np.array(found[key])[rows] for key in ("mean", "std"))
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * std
+    reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * std
     return np.stack([mean - reach, mean + reach])
 
 

@@ -11,9 +11,9 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
-from ensedu.contest.networks import MEMBERS, PASSES
 from ensedu.contest.rounds import FRESH
 from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
+from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
 from workshop import measured

@@ -19,14 +19,14 @@ MOST = 1.5
 
 # Captions.
 CAPTION = (
-    "The gray matrix is stored once. A member stores a mean (solid) and a standard deviation "
-    "(hatched) for each entry of r and s, and a bias. Its dashed matrix is one sample: draw anew, "
-    "and all of it moves."
+    "The gray matrix is stored once. For each entry of r and s a member has a mean μ (solid) and a "
+    "standard deviation σ (hatched), stored as ρ. Dashed is one sample of r, s and the matrix: "
+    "draw anew, and all of it moves."
 )
 ALT = (
-    "A gray window of six by six weights, stored once. For each member two columns at the left and "
-    "two rows above, the outer ones hatched, and six biases below; between them, in dashed frames, "
-    "the weights of one sample."
+    "A gray window of four by four weights, stored once. Beside it one member: three columns at "
+    "the left and three rows above, hatched, solid and dashed, and four biases below; between "
+    "them, in dashed frames, the weights of one sample."
 )
 MOVED = (
     "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ensedu import torch as et
-from ensedu.contest.networks import DROPPED
+from ensedu.contest.trainers.networks import DROPPED
 from tests.book.claiming import Claims, entry, every, reader
 from tests.book.claims.learning.shootout import DEEP, beside, lower, units
 from tests.book.conftest import ran

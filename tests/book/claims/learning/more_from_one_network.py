@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ensedu.contest.swag import SNAPSHOTS
+from ensedu.contest.trainers.swag import SNAPSHOTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
 from tests.book.claims.learning.shootout import DEEP, SCALED, beside

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from ensedu import counting
-from ensedu.contest import networks
 from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.trainers import networks
 from ensedu.data import digits
 from ensedu.priors import Normal
 from ensedu.torch import mlp

@@ -13,7 +13,7 @@ from ensedu import counting
 from ensedu.common.checks import optional
 from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import (
+from ensedu.contest.trainers.networks import (
     PASSES,
     as_inputs,
     fit_network,

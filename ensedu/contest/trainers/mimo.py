@@ -6,7 +6,13 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import MEMBERS, TrainedNetwork, fit_network, mlp_sizes, started
+from ensedu.contest.trainers.networks import (
+    MEMBERS,
+    TrainedNetwork,
+    fit_network,
+    mlp_sizes,
+    started,
+)
 from ensedu.torch import mlp
 
 __all__ = ["Mimo", "train_mimo"]

@@ -11,16 +11,16 @@ from numpy import ndarray as Array
 from scipy.stats import betabinom
 
 from ensedu.common.checks import optional
-from ensedu.contest.statistics import DELTA, LEVEL, TaskScores, verdict
+from ensedu.contest.statistics import ALPHA, DELTA, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["Coverage", "Verdict", "Worst", "covered", "rows_to_settle", "verdicts"]
 
 #: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
-LEAST_GROUP, PARTS = 30, 4
+LEAST_GROUP, GROUPS = 30, 4
 #: More rows than this nobody has.
-MOST_ROWS = 10**9
+MOST_ROWS = 10**8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +30,13 @@ class Verdict:
     contestant: str
     #: Whether both have a temperature.
     temperature: bool
-    difference: float
-    low: float
-    high: float
+    difference: float | int
+    low: float | int
+    high: float | int
     #: Among all contestants.
-    p: float
+    p: float | int
     #: Within it a difference is practically none.
-    margin: float
+    margin: float | int
     word: str
     rows_to_settle: int | None
 
@@ -46,7 +46,7 @@ class Worst:
     """The group of rows, by one column, that would be least likely if it were like all others."""
 
     #: Its chance, times the number of groups that were looked at.
-    p: float
+    p: float | int
     column: str
     value: str
     rows: int
@@ -57,10 +57,10 @@ class Worst:
 class Coverage:
     """How many rows intervals of a level hold, and between which counts luck leaves 19 of 20."""
 
-    level: float
+    level: float | int
     rows: int
     inside: int
-    luck: tuple[float, float]
+    luck: tuple[float | int, float | int]
     worst: Worst | None
 
 
@@ -91,9 +91,9 @@ def verdicts(
     size = {"train": scores.train, "test": scores.test}
     p = [resampled(each, **size).p for each in others.values()]
     adjusted = holm(p) if p else np.array([])
-    names, clear, found = [*others], (adjusted <= LEVEL).sum(), []
+    names, clear, found = [*others], (adjusted <= ALPHA).sum(), []
     for step, i in enumerate(np.argsort(p, kind="stable")):
-        level = 1 - LEVEL / (len(p) - min(step, clear))
+        level = 1 - ALPHA / (len(p) - min(step, clear))
         each = resampled(others[names[i]], **size, level=level)
         one = Verdict(
             contestant=names[i], temperature=temperature, difference=each.mean, low=each.low,
@@ -137,8 +137,8 @@ def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequenc
     found = []
     for name, column in x.items():
         value = column
-        if column.dtype.kind in "fM" and column.nunique() > PARTS:
-            value = pandas.qcut(column, PARTS, labels=False, duplicates="drop")
+        if column.dtype.kind in "fM" and column.nunique() > GROUPS:
+            value = pandas.qcut(column, GROUPS, labels=False, duplicates="drop")
         cells = pandas.DataFrame({"inside": inside, "cell": column.to_numpy()})
         for _, own in cells.groupby(value.to_numpy()):
             if (rows := len(own)) >= LEAST_GROUP:

@@ -14,9 +14,9 @@ from torch import nn
 import ensedu.numpy
 from ensedu.common.arrays import check_rng
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.images import AvgPool2d, MaxPool2d
 from ensedu.torch.network import LAYER_CLASSES, Multiply, Sequential, Tile
 from ensedu.torch.tensor_checks import check_device
-from ensedu.torch.windows import AvgPool2d, MaxPool2d
 
 #: The Torch class of the same name for each NumPy class that has one.
 TORCH_CLASSES: dict[type, type[nn.Module]] = {

@@ -13,12 +13,13 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.jobs import Contestant, Job
-from ensedu.contest.processes import in_processes
+from ensedu.contest.one_table.processes import in_processes
+from ensedu.contest.one_table.tables import Understood
 from ensedu.contest.rounds import FRESH
-from ensedu.contest.tables import Understood
-from ensedu.contest.tasks import SPLITS, Task, given
+from ensedu.contest.tasks import SPLITS, Task, split_of
 
-__all__ = ["ENTRANTS", "Plan", "Search", "Subsample", "as_task", "plan_of", "shortened"]
+__all__ = ["ENTRANTS", "ComparisonPlan", "Search", "Subsample", "as_task", "comparison_plan",
+           "shortened"]  # fmt: skip
 
 ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
@@ -43,7 +44,7 @@ class Search:
     #: Trainings that are scored.
     starts: int
     #: How long trainings are, as a part of what is usual.
-    part: float
+    part: float | int
     batch_size: int
 
 
@@ -56,17 +57,17 @@ class Subsample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class ComparisonPlan:
     """Who is compared, how, on how many rows, and in how many seconds each."""
 
     folds: int
-    minutes: float
+    minutes: float | int
     workers: int
     labels: Mapping[str, str]
     methods: Mapping[str, str]
     search: Search
     subsample: Subsample | None
-    seconds: Mapping[str, float]
+    seconds: Mapping[str, float | int]
 
 
 def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
@@ -107,7 +108,7 @@ def shortened(who: Mapping[str, Contestant], part: float) -> dict[str, Contestan
 
 def pilot(task: Task, name: str, contestant: Contestant) -> tuple[str, float, float]:
     """Return the seconds of all folds' searches of a contestant, and of a training more in each."""
-    own, epochs = given(task, 0), contestant.lengths(task)
+    own, epochs = split_of(task, 0), contestant.lengths(task)
     setting = contestant.tries[len(contestant.tries) // 2]
     short = Job(
         task=task, given=own, contestant=contestant, setting=setting, seed=0, epochs=epochs[0]
@@ -122,10 +123,10 @@ def pilot(task: Task, name: str, contestant: Contestant) -> tuple[str, float, fl
     return name, epoch * len(contestant.tries) * sum(epochs), epoch * epochs[-1]
 
 
-def plan_of(
+def comparison_plan(
     table: Understood, *, minutes: float | int, seed: int, workers: int,
     contestants: Mapping[str, Contestant] | None = None,
-) -> Plan:  # fmt: skip
+) -> ComparisonPlan:  # fmt: skip
     """Return the plan: what fits into the minutes, by trainings that are measured beforehand.
 
     With too little time fewer trainings are scored, then fewer rows are drawn, then trainings are
@@ -167,7 +168,7 @@ def plan_of(
         settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].parts), starts=starts,
         part=part, batch_size=task.batch_size,
     )  # fmt: skip
-    return Plan(
+    return ComparisonPlan(
         folds=SPLITS, minutes=float(minutes), workers=workers, search=search,
         labels={k: one.label for k, one in first.items()},
         methods={k: one.method for k, one in first.items()},

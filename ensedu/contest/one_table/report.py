@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ensedu import colors
 from ensedu.common.one_file import one_file
-from ensedu.contest import words
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import COSTS, Findings
-from ensedu.contest.one_table import Verdict
-from ensedu.contest.words import digits
+from ensedu.contest.one_table import words
+from ensedu.contest.one_table.findings import COSTS, Findings
+from ensedu.contest.one_table.verdicts import Verdict
+from ensedu.contest.one_table.words import digits
 from ensedu.methods import METHODS
 
 __all__ = ["page"]

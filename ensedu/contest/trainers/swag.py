@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import AT_ONCE, PASSES, TrainedNetwork, fit_network, network
+from ensedu.contest.trainers.networks import AT_ONCE, PASSES, TrainedNetwork, fit_network, network
 from ensedu.torch import predict
 
 __all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]

@@ -4,28 +4,37 @@ import hashlib
 import html
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
 
 import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import COSTS, Findings, findings
 from ensedu.contest.jobs import Contestant, Trained
-from ensedu.contest.kept import Kept, KeptClasses, KeptNumbers
-from ensedu.contest.ledger import Ledger
-from ensedu.contest.plans import ENTRANTS, as_task, plan_of, shortened
-from ensedu.contest.processes import in_processes
-from ensedu.contest.report import page
+from ensedu.contest.one_table.findings import COSTS, Findings, findings
+from ensedu.contest.one_table.kept import Kept, KeptClasses, KeptNumbers
+from ensedu.contest.one_table.ledger import Ledger
+from ensedu.contest.one_table.plans import (
+    ENTRANTS,
+    ComparisonPlan,
+    as_task,
+    comparison_plan,
+    shortened,
+)
+from ensedu.contest.one_table.processes import in_processes
+from ensedu.contest.one_table.report import page
+from ensedu.contest.one_table.tables import Understood, understand
+from ensedu.contest.one_table.words import sentences, words_of_plan, words_of_table, written
 from ensedu.contest.rounds import Choice, fresh_start, run_split
-from ensedu.contest.tables import Understood, understand
-from ensedu.contest.tasks import SPLITS, Given, Task, given, rows_of_split
-from ensedu.contest.words import sentences, words_of_plan, words_of_table, written
+from ensedu.contest.tasks import SPLITS, Given, Task, rows_of_split, split_of
 from ensedu.data import encoder
 
 __all__ = ["Comparison", "compare", "fold_row"]
@@ -78,7 +87,7 @@ class Comparison:
     Parameters
     ----------
     findings
-        All that a report says, as numbers (`ensedu.contest.findings.Findings`).
+        All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
     best
         An estimator for new rows, of whom to take: the best of those that are better than one
         network; if none is, of that and those that are practically equal the one with the fewest
@@ -189,60 +198,76 @@ def compare(
     ledger = Ledger(None if output is None else Path(output), asked)
     if (plan := ledger.plan) is None:
         speak("Short trainings are timed, to plan.")
-        plan = plan_of(table, minutes=minutes, seed=seed, workers=workers, contestants=contestants)
+        plan = comparison_plan(
+            table, minutes=minutes, seed=seed, workers=workers, contestants=contestants
+        )
         ledger.begin(plan)
-    offered = contestants or ENTRANTS
+    entrants = taking_part(plan, contestants or ENTRANTS, output)
+    speak(words_of_plan(plan))
+    own, drawn = as_task(table, seed, plan.subsample.rows if plan.subsample else len(table.y))
+    # Of the ledger's rows, which become more.
+    found_now = partial(findings, table, own, drawn, plan, ledger.rows, seed, with_rows)
+    publish(ledger, found := found_now())
+    for row in missing_rows(own, plan, entrants, ledger.rows, workers, shows=say is not None):
+        ledger.add(row)
+        publish(ledger, found := found_now())
+    best = keep(found, table, own, drawn, entrants[found.best])
+    part = rows_of_split(own, SPLITS - 1)["test"]
+    new = tested = table.frame.iloc[drawn[part]]
+    if own.groups is not None:  # others of a group are no new rows, each by itself
+        new = tested[~pandas.Series(own.groups[part]).duplicated().to_numpy()]
+    found = replace(found, check=best.check(new, new[target]).data())
+    publish(ledger, found)
+    return Comparison(findings=found, best=best, tested=tested)
+
+
+def taking_part(
+    plan: ComparisonPlan, offered: Mapping[str, Contestant], output: str | Path | None
+) -> dict[str, Contestant]:
+    """Return the contestants of a plan, as long as it trains; ``ValueError`` if one is missing."""
     if absent := [name for name in plan.labels if name not in offered]:
         raise ValueError(
             f"contestants must hold {', '.join(absent)}, too, which {output} has begun to compare, "
             f"got {', '.join(offered)}; or output must be another folder"
         )
-    speak(words_of_plan(plan))
-    entrants = shortened({name: offered[name] for name in plan.labels}, plan.search.part)
-    rows = plan.subsample.rows if plan.subsample else len(table.y)
-    own, drawn = as_task(table, seed, rows)
-    seconds, starts, curve = plan.seconds, plan.search.starts, rows < len(table.y)
+    return shortened({name: offered[name] for name in plan.labels}, plan.search.part)
+
+
+def missing_rows(
+    task: Task, plan: ComparisonPlan, entrants: Mapping[str, Contestant],
+    done: Mapping[tuple[str, int], Any], workers: int, shows: bool,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Yield `fold_row` of all that is not done, the slowest first, beside a bar of the time."""
+    seconds = plan.seconds
     missing = [
-        (own, k, entrants[k], fold, starts, curve)
+        (task, name, entrants[name], fold, plan.search.starts, plan.subsample is not None)
         for fold in range(SPLITS)
-        for k in sorted(entrants, key=seconds.__getitem__, reverse=True)
-        if (k, fold) not in ledger.rows
+        for name in sorted(entrants, key=seconds.__getitem__, reverse=True)
+        if (name, fold) not in done
     ]
-    bar = optional("tqdm", "sklearn").tqdm(
-        total=sum(seconds.values()), initial=sum(seconds[k] / SPLITS for k, _ in ledger.rows),
+    with optional("tqdm", "sklearn").tqdm(
+        total=sum(seconds.values()), initial=sum(seconds[name] / SPLITS for name, _ in done),
         bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
-        disable=None if say else True,
-    )  # fmt: skip
-
-    def published(check: Mapping[str, Any] | None = None) -> Findings:
-        found = findings(table, own, drawn, plan, ledger.rows, seed, with_rows)
-        found = replace(found, check=check)
-        ledger.write("report.json", written(found))
-        ledger.write("report.html", page(found))
-        return found
-
-    found = published()
-    with bar:
+        disable=None if shows else True,
+    ) as bar:  # fmt: skip
         for row in in_processes(fold_row, missing, workers):
-            ledger.add(row)
             bar.update(seconds[row["contestant"]] / SPLITS)
-            found = published()
-    parts = rows_of_split(own, SPLITS - 1)
-    frames = {name: table.frame.iloc[drawn[each]] for name, each in parts.items()}
-    best = keep(found, table, own, entrants[found.best], frames["calibrate"])
-    new = tested = frames["test"]
-    if own.groups is not None:  # others of a group are no new rows, each by itself
-        new = tested[~pandas.Series(own.groups[parts["test"]]).duplicated().to_numpy()]
-    found = published(best.check(new, new[target]).data())
-    return Comparison(findings=found, best=best, tested=tested)
+            yield row
+
+
+def publish(ledger: Ledger, found: Findings) -> None:
+    """Write what was found into the ledger's folder, as data and as a page."""
+    ledger.write("report.json", written(found))
+    ledger.write("report.html", page(found))
 
 
 def keep(
-    found: Findings, table: Understood, task: Task, contestant: Contestant, calibrate: Any
+    found: Findings, table: Understood, task: Task, drawn: Int[Array, " N"], contestant: Contestant
 ) -> Kept:
     """Return the best contestant of the last fold, trained again, as an estimator."""
     fold, name = SPLITS - 1, found.best
-    own, fit = given(task, fold), task.rows(rows_of_split(task, fold)["fit"])
+    own, parts = split_of(task, fold), rows_of_split(task, fold)
+    fit, calibrate = task.rows(parts["fit"]), table.frame.iloc[drawn[parts["calibrate"]]]
     (setting, *_) = (
         dict(row.settings) for row in found.rows if (row.contestant, row.fold) == (name, fold)
     )

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import TrainedNetwork, fit_network, mlp_sizes, started
+from ensedu.contest.trainers.networks import TrainedNetwork, fit_network, mlp_sizes, started
 
 __all__ = ["MembersFirst", "train_tabm"]
 

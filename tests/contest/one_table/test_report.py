@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
-from ensedu.contest.findings import Findings
-from ensedu.contest.ledger import typed
-from ensedu.contest.report import page
-from ensedu.contest.words import sentences, written
+from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.ledger import typed
+from ensedu.contest.one_table.report import page
+from ensedu.contest.one_table.words import sentences, written
 
 LABELS = {
     "linear": "linear model", "boosting": "gradient boosting", "single": "one network",

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ensedu.contest.plans import Plan
+from ensedu.contest.one_table.plans import ComparisonPlan
 
 __all__ = ["Ledger", "typed"]
 
@@ -40,7 +40,7 @@ class Ledger:
 
     def __init__(self, folder: Path | None, asked: Mapping[str, Any]) -> None:
         self.folder, self.asked = folder, dict(asked)
-        self.plan: Plan | None = None
+        self.plan: ComparisonPlan | None = None
         self.rows: dict[tuple[str, int], dict[str, Any]] = {}
         if folder is None or not (path := folder / NAME).exists():
             return
@@ -49,7 +49,7 @@ class Ledger:
         lines = [json.loads(line) for line in whole.split(b"\n")[:-1]]
         if not lines:
             return
-        self.plan = typed(Plan, lines[0].pop("plan"))
+        self.plan = typed(ComparisonPlan, lines[0].pop("plan"))
         if other := [key for key in asked if lines[0].get(key) != asked[key]]:
             raise ValueError(
                 f"output must be another folder: {path} keeps another comparison, of "
@@ -57,7 +57,7 @@ class Ledger:
             )
         self.rows = {(row["contestant"], row["fold"]): row for row in lines[1:]}
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: ComparisonPlan) -> None:
         """Keep a plan."""
         self._append(self.asked | {"plan": asdict(plan)})
 

@@ -12,18 +12,18 @@ from numpy import ndarray as Array
 
 import ensedu
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.forecasts import LEVEL
-from ensedu.contest.one_table import Coverage, Verdict, covered, verdicts
-from ensedu.contest.plans import Plan
+from ensedu.contest.forecasts import COVERAGE
+from ensedu.contest.one_table.plans import ComparisonPlan
+from ensedu.contest.one_table.tables import About, Understood
+from ensedu.contest.one_table.verdicts import Coverage, Verdict, covered, verdicts
 from ensedu.contest.statistics import TaskScores
-from ensedu.contest.tables import About, Understood
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty.conformal import rank_among
 
 __all__ = ["COSTS", "Findings", "Score", "Size", "findings"]
 
 #: The levels of the intervals that are counted.
-LEVELS = (0.5, 0.8, LEVEL)
+LEVELS = (0.5, 0.8, COVERAGE)
 COSTS = ("parameters", "train_seconds", "predict_seconds")
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
@@ -35,13 +35,13 @@ class Score:
     contestant: str
     temperature: bool
     fold: int
-    nll: float
+    nll: float | int
     #: Of classes in percent, of numbers the RMSE.
-    error: float
-    parameters: float
-    train_seconds: float
-    predict_seconds: float
-    settings: Mapping[str, float]
+    error: float | int
+    parameters: float | int
+    train_seconds: float | int
+    predict_seconds: float | int
+    settings: Mapping[str, float | int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Size:
     rows: int
     contestant: str
     temperature: bool
-    nll: float
+    nll: float | int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Findings:
     #: How many parts are done, and of how many.
     progress: Mapping[str, int]
     table: About
-    plan: Plan
+    plan: ComparisonPlan
     versions: Mapping[str, str]
     #: Who could not be trained, and why.
     failed: Mapping[str, str]
@@ -99,7 +99,7 @@ class Findings:
 
 
 def findings(
-    table: Understood, task: Task, drawn: Int[Array, " N"], plan: Plan,
+    table: Understood, task: Task, drawn: Int[Array, " N"], plan: ComparisonPlan,
     kept: Mapping[tuple[str, int], dict[str, Any]], seed: int, with_rows: bool,
 ) -> Findings:  # fmt: skip
     """Return what follows from what was kept of each contestant and fold.
@@ -169,7 +169,7 @@ def best_of(found: Findings) -> str:
 
 
 def coverage(
-    table: Understood, task: Task, tested: list[Int[Array, " B"]], own: list[dict[str, Any]]
+    table: Understood, task: Task, tested: list[Int[Array, "_"]], own: list[dict[str, Any]]
 ) -> tuple[Coverage, ...]:
     """Return what intervals or sets of each level hold, of the rows that each fold tested."""
     written = table.reader.as_written(task.x.iloc[np.concatenate(tested)])
@@ -181,7 +181,7 @@ def coverage(
 
 
 def held_out(
-    table: Understood, drawn: Int[Array, " N"], tested: list[Int[Array, " B"]],
+    table: Understood, drawn: Int[Array, " N"], tested: list[Int[Array, "_"]],
     own: list[dict[str, Any]],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the tested rows themselves: the targets, and how strange each was."""

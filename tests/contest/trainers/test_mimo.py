@@ -6,8 +6,9 @@ import torch
 from torch import nn
 
 from ensedu import uncertainty
-from ensedu.contest import FURTHER, mimo, networks
+from ensedu.contest import FURTHER
 from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.trainers import mimo, networks
 from tests.contest import small
 
 ROW = FURTHER["mimo"]

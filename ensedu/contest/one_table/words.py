@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.findings import Findings
-from ensedu.contest.networks import MEMBERS
-from ensedu.contest.one_table import Coverage, Verdict
-from ensedu.contest.plans import Plan
+from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.plans import ComparisonPlan
+from ensedu.contest.one_table.tables import About
+from ensedu.contest.one_table.verdicts import MOST_ROWS, Coverage, Verdict
 from ensedu.contest.rounds import FRESH
-from ensedu.contest.tables import About
-from ensedu.contest.tasks import PARTS, Task
+from ensedu.contest.tasks import SHARES, Task
+from ensedu.contest.trainers.networks import MEMBERS
 
 __all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_differences",
            "of_sizes", "of_worst", "sentences", "words_of_plan", "words_of_table",
@@ -20,8 +20,6 @@ __all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_
 
 #: Labels with these endings take an article.
 COUNTED = ("ensemble", "bnn", "model")
-#: From so many rows on nobody has them.
-NEVER = 10**8
 LENGTHS = {0.5: "half", 0.25: "a quarter"}
 #: Who has one variance for all rows.
 PLAIN = ("linear", "boosting")
@@ -44,7 +42,7 @@ def words_of_table(about: About) -> str:
     return "\n".join(lines + [f"Warning: {words}" for words in about.warnings])
 
 
-def words_of_plan(plan: Plan) -> str:
+def words_of_plan(plan: ComparisonPlan) -> str:
     """Return a plan as text to read before it is carried out."""
     search = plan.search
     lines = [
@@ -125,7 +123,7 @@ def sentences(found: Findings) -> list[str]:
     return said
 
 
-def _limits(plan: Plan) -> list[str]:
+def _limits(plan: ComparisonPlan) -> list[str]:
     """Return what the minutes did not allow."""
     said, search = [], plan.search
     if sub := plan.subsample:
@@ -149,7 +147,7 @@ def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
     """Return how many rows would settle what is unclear, the nearest first."""
     n = found.table.rows_used
     needed = {one.contestant: one.rows_to_settle or 0 for one in unclear}
-    near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < NEVER]
+    near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < MOST_ROWS]
     if not near:
         return "Differences are so near to nothing that no number of rows would settle them."
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
@@ -172,7 +170,7 @@ def decisions(found: Findings) -> list[str]:
         " Of numbers a temperature is the mean square of standardized errors: one row that is far "
         "off makes it too large, so see the words without one, too."
     )
-    fit, select, calibrate = (f"{PARTS[key]:.0%}" for key in ("fit", "select", "calibrate"))
+    fit, select, calibrate = (f"{SHARES[key]:.0%}" for key in ("fit", "select", "calibrate"))
     said = [
         *table.notes,
         "How columns are read, and which are logarithms, is decided by all rows; means, medians "

@@ -9,9 +9,9 @@ import pytest
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.forecasts import conformal
 from ensedu.contest.jobs import Job
-from ensedu.contest.kept import KeptClasses, KeptNumbers
-from ensedu.contest.tables import Reader
-from ensedu.contest.tasks import Task, given, rows_of_split
+from ensedu.contest.one_table.kept import KeptClasses, KeptNumbers
+from ensedu.contest.one_table.tables import Reader
+from ensedu.contest.tasks import Task, rows_of_split, split_of
 from ensedu.data import clean, encoder
 
 N, SECRET = 401, "Rumpelstiltskin"
@@ -29,7 +29,7 @@ def kept(name, classes):
     whole, x = frame(), clean(frame()[["a", "wood"]])
     y = (whole["large"] == "yes").to_numpy(np.int64) if classes else np.log(whole["price"])
     task = Task(name="kept", label="kept", x=x, y=np.asarray(y), steps=200)
-    own, parts, contestant = given(task, 4), rows_of_split(task, 4), CONTESTANTS[name]
+    own, parts, contestant = split_of(task, 4), rows_of_split(task, 4), CONTESTANTS[name]
     job = Job(
         task=task, given=own, contestant=contestant, setting=contestant.tries[1], seed=3,
         epochs=contestant.lengths(task)[-1],

@@ -15,9 +15,9 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
-from ensedu.contest import networks, swag
 from ensedu.contest.contestants import CONTESTANTS, LONGER
 from ensedu.contest.jobs import LENGTHS
+from ensedu.contest.trainers import networks, swag
 from ensedu.torch import predict
 from ensedu.torch.models import lenet5
 from tests.contest import small

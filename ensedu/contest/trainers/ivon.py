@@ -8,7 +8,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
-from ensedu.contest.networks import (
+from ensedu.contest.trainers.networks import (
     AT_ONCE,
     PASSES,
     TrainedNetwork,

@@ -1,0 +1,1 @@
+"""A reader's own table: read, planned for, compared on, and reported."""

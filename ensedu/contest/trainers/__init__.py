@@ -1,0 +1,1 @@
+"""How contestants are trained: this book's networks, others' methods, and what is no network."""
