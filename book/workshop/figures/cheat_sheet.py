@@ -1,5 +1,6 @@
 """The cheat sheet: what each method stores, to scale, with its formula and its counts."""
 
+from collections import Counter
 from html import escape
 
 from ensedu import counting
@@ -24,7 +25,8 @@ STEP, HATCH = (SIDE + 3) * UNIT + 6 * AIR, 6
 
 def formula(method: str) -> str:
     """Return the parameters of a layer m → n."""
-    return " + ".join(role_sums(method).values()).replace(" · ", "")
+    times = Counter(role_sums(method).values())
+    return " + ".join(f"{n if n > 1 else ''}{term}" for term, n in times.items()).replace(" · ", "")
 
 
 def box(x: int, y: int, rows: int, columns: int, look: str) -> str:

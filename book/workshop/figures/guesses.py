@@ -76,12 +76,14 @@ GUESSES = {
 }  # fmt: skip
 #: By page: possible answers, and the place of the right one.
 CHOICES = {
-    "book/counting/fully-connected": (("less than half", "about two thirds", "nearly all"), 2),
+    "book/counting/fully-connected": (("twice", "three times", "nearly four times"), 2),
     "book/counting/deep-ensemble": (("a lot", "a little", "nothing"), 2),
     "book/counting/batch-ensemble": (
         ("100 of them", "all, to some matrices", "all, to any matrix"), 1,
     ),
-    "book/counting/rank-1-bnn": (("50", "100", "2,500"), 1),
+    "book/counting/rank-1-bnn": (
+        ("no, too few", "yes, each by itself", "yes, rows and columns together"), 2,
+    ),
     "book/counting/comparison": (("the deep ensemble", "the BatchEnsemble"), 0),
     "book/learning/more-from-one-network": (
         ("little, at any rate", "most, at any rate", "it depends on the rate"), 2,

@@ -82,7 +82,7 @@ says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
          for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))
-says("More members do not help, because 1 -",
+says("More members do not help here, because 1",
      lambda: not any(smaller(1, 50, M) for M in range(1, 1000)))
 says("these two layers stores 54 parameters more than",
      lambda: {differ(50, 0), differ(50, 2)} == {54})

@@ -95,7 +95,7 @@ says("entry of s came out as 1.5, too",
      lambda: S[-1] if np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]) else None)
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
-says("Every product r_a s_j stays as it was", scaled)
+says("Every product r_a s_j has the distribution", scaled)
 says("costs 250 parameters, where a BatchEnsemble pays 150",
      lambda: (added(50, 50), added(50, 50, "batch_ensemble")))
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
