@@ -31,6 +31,8 @@ from workshop.running import sources
 ROOT = Path(__file__).resolve().parents[1]
 #: What reads the tables of long runs, by names that are known only when it runs.
 READER, TABLES = "book/workshop/measured.py", "book/workshop/results"
+#: What puts the scripts and styles beside it into what a notebook shows.
+XRAY = "ensedu/xray/picture.py"
 #: What pages are made with, besides what their notebooks compute with.
 MAKERS = ("_config.yml", "_toc.yml", "book/_ext/*.py", "book/_css/*")
 TIMEOUT = 180  # seconds a cell
@@ -43,6 +45,8 @@ def fingerprint(code):
     others = [ROOT / "requirements/book.txt"]
     if ROOT / READER in modules:
         others += sorted((ROOT / TABLES).rglob("*.json"))
+    if ROOT / XRAY in modules:
+        others += sorted((ROOT / XRAY).parent.glob("[!_]*.[!p]*"))
     return " ".join([sources.files_digest(modules), *map(digest, others)])
 
 

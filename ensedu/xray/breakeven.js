@@ -74,7 +74,12 @@ const makeMap = (on) => {
     context.rect(EDGE.left, EDGE.top, plain().w, plain().h);
     context.clip();
     context.beginPath();
-    ground.totals.forEach((totals, x) => Number.isFinite(of(totals)) && context.lineTo(EDGE.left + GRAIN * x, yOf(Math.max(1, of(totals)))));
+    const found = ground.totals.map(of);
+    found.forEach((M, x) => {
+      if (!Number.isFinite(M)) return;
+      if (found[x - 1] === Infinity) context.lineTo(EDGE.left + GRAIN * (x - 1), 0); // between two columns it comes from above
+      context.lineTo(EDGE.left + GRAIN * x, yOf(Math.max(1, M)));
+    });
     context.stroke();
     context.restore();
   };

@@ -60,7 +60,7 @@ const makeFormula = (on) => {
         if (role) onPointing(term, on.light, role);
         line.append(k ? "+" : "", make("span", { class: "addend" }, term, numbers[k]));
       });
-      line.append(make("span", { class: "is" }, "="), make("span", { class: "addend sums" }, make("strong", {}, numbers.at(-1)), make("small", {}, "parameters")));
+      line.append(make("span", { class: "result" }, make("span", { class: "is" }, "="), make("span", { class: "addend sums" }, make("strong", {}, numbers.at(-1)), make("small", {}, "parameters"))));
       line.style.setProperty("--own", `var(--${method})`);
     }
     [...all.map(([, , number]) => number), total].forEach((number, k) => setText(numbers[k], digits(number)));
@@ -68,7 +68,7 @@ const makeFormula = (on) => {
     const groups = matrix ? groupsOf(matrix) : 1;
     const said = [...(matrix ? [`m = ${digits(matrix.m / groups)}`, `n = ${digits(matrix.n / groups)}`, groups > 1 ? `${groups} times` : ""] : []),
       Object.values(sums).some((term) => term.includes("M")) ? `M = ${state.M}` : ""];
-    setText(about, `${[layer ? "This layer" : body ? "Last layer" : "Each matrix", ...said].filter(Boolean).join(", ")}:`);
+    setText(about, `${[layer ? "This layer" : body ? "Last layer" : "Over all matrices", ...said].filter(Boolean).join(", ")}:`);
   };
   return { element, show };
 };

@@ -135,7 +135,7 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
         ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
     ):  # fmt: skip
         state = dict(zip(budget.choices, limits, strict=True))
-        assert budget.say(*limits) == f"Better than one network: {better}. Left: {left} of 4."
+        assert budget.say(*limits) == f"Better than one network: {better}. {left} of 4 remain."
         figure = drawn(lambda state=state: budget.draw(**state))
         lines = [line for axes in figure.axes for line in axes.lines]
         for kind in ("_cover", "_struck"):

@@ -85,7 +85,7 @@ class Budget(Computed):
         for paid in product((False, True), repeat=len(better)):
             found = [names[name] for name, one in zip(better, paid, strict=True) if one]
             said = ", ".join(found) or "none of them for sure"
-            self.words.append(f"Better than one network: {said}. Left: {{fit}} of {len(names)}.")
+            self.words.append(f"Better than one network: {said}. {{fit}} of {len(names)} remain.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
         """Return which prices are too high, how many contestants are left, and who is not."""
