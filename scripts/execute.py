@@ -46,7 +46,8 @@ def fingerprint(code):
     if ROOT / READER in modules:
         others += sorted((ROOT / TABLES).rglob("*.json"))
     if ROOT / XRAY in modules:
-        others += sorted((ROOT / XRAY).parent.glob("[!_]*.[!p]*"))
+        beside = (ROOT / XRAY).parent.iterdir()
+        others += sorted(path for path in beside if path.suffix in (".js", ".css", ".html"))
     return " ".join([sources.files_digest(modules), *map(digest, others)])
 
 

@@ -57,15 +57,12 @@ class Passes:
 
     def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
-        if torch.compiler.is_compiling() and self.in_turn:
+        compiling = torch.compiler.is_compiling()
+        if compiling and self.in_turn:
             # Beside the graph. A decorator would load the compiler with the package.
             return torch.compiler.disable(self.outputs)(run, args, kwargs)
-        if self.in_turn:
-            outputs = self._in_turn(run, (args, kwargs))
-        elif torch.compiler.is_compiling():
-            outputs = self._trace(run, args, kwargs)
-        else:
-            outputs = self._at_once(run, (args, kwargs))
+        way = self._in_turn if self.in_turn else self._trace if compiling else self._at_once
+        outputs = way(run, (args, kwargs))
         if len(run.leading) == 1:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, run.leading), outputs, "the output")
@@ -177,11 +174,11 @@ class Passes:
                 vars(stand_in).pop("forward", None)
         return outputs, changes, constants
 
-    def _trace(self, run: Run, args: Any, kwargs: Any) -> Any:
+    def _trace(self, run: Run, inputs: Any) -> Any:
         """Run as a compiler can follow."""
         clones = self._traced.trains()
         shared, stacked = self._values(run, clones=clones)
-        outputs = self._traced.outputs(run, shared, stacked, args, kwargs)
+        outputs = self._traced.outputs(run, shared, stacked, *inputs)
         if clones:
             values = {**shared, **stacked}
             changes = [
