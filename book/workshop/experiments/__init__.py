@@ -21,22 +21,56 @@ CONTEST = (
     "concrete", "diamonds", "hpc", "churn", "telco", "breast_cancer", "cells", "leaves",
     "credit", "digits", "mnist", "lenet",
 )  # fmt: skip
-#: All tables: a module's, or one that it makes besides, which its last word names there.
-NAMES = (
-    "starts", "running-example-tuning", "running-example", "running-example-curves", "mc-dropout",
-    "mc-dropout-curve", "deep-ensembles", "more-from-one-network", "more-from-one-network-curves",
-    "batch-ensemble-training-tuning", "batch-ensemble-training", "next-task-tuning", "next-task",
-    "uncertainty-tuning", "uncertainty", "bandit-tuning", "bandit", "rank1-training-tuning",
-    "rank1-training", "rank1-training-noise", "pruning-tuning", "pruning", "nuts",
-    "nuts-distances", "bayes", "bayes-noise", "bayesian-cnn", "bayesian-cnn-images", "images-out",
-    "gradient-flow", "embedded-training", "embedded-spread", "perturbed-network", "perturbed",
-    "width-tuning", "width", "digit-networks", "digit-networks-splits", "false-words", "one-table",
-    "homes", "contest/concrete-predictions", *(f"contest/{task}" for task in CONTEST),
-)  # fmt: skip
+#: All tables: a module's, or one that it makes besides, which its last word names there. Each
+#: answers a question; which method is better is asked by the contest alone.
+QUESTIONS = {
+    "starts": "How far does turning a trained network into members move its outputs?",
+    "running-example-tuning": "Which hyperparameters does each method get on that curve?",
+    "running-example": "What do methods do at the data and in the gap of one curve?",
+    "running-example-curves": "What does each method look like on one curve with a gap?",
+    "mc-dropout": "What is due to masks in training, and what to averaging passes?",
+    "mc-dropout-curve": "How far are passes apart, by rate and number of points?",
+    "deep-ensembles": "Does a published table come back?",
+    "more-from-one-network": "What does a training hold besides its last network, by its rate?",
+    "more-from-one-network-curves": "Where do the functions that one run passes lie apart?",
+    "batch-ensemble-training-tuning": "Which rate does each start and loss of a BatchEnsemble get?",
+    "batch-ensemble-training": "How do start and loss of a BatchEnsemble set its members apart?",
+    "next-task-tuning": "Which rate does each way to learn task after task get?",
+    "next-task": "How much does a member of its own help a later task?",
+    "uncertainty-tuning": "How many steps does each number of points and each noise get?",
+    "uncertainty": "How do stated noise and spread of members follow true noise and error?",
+    "bandit-tuning": "Which hyperparameters does each agent of the bandit get?",
+    "bandit": "How does a network's doubt change what an agent eats?",
+    "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",
+    "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
+    "rank1-training-noise": "How good is one network under the noise of a rank-1 BNN's prior?",
+    "pruning-tuning": "Which rate does each prior of the pruned networks get?",
+    "pruning": "What can a mean-field network's weights be spared, by prior?",
+    "nuts": "What is the posterior of a small network?",
+    "nuts-distances": "How far is each method from the posterior of a small network?",
+    "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
+    "bayes-noise": "How noisy is the gradient of a dense layer by each way to draw?",
+    "bayesian-cnn": "How do prior and weight of the KL change a Bayesian LeNet-5?",
+    "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
+    "images-out": "Where is a doubled photograph invented, and do networks say so?",
+    "gradient-flow": "How far do weights and kernel of one network move, by width?",
+    "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
+    "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
+    "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",
+    "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
+    "width-tuning": "Which rate does each width and number of members get?",
+    "width": "How many members does a width carry?",
+    "digit-networks": "What do small networks say to a digit that a reader draws?",
+    "digit-networks-splits": "How sure are members of letters?",
+    "false-words": "How often does each test find what is not there, in contests like ours?",
+    "one-table": "How often does one table get a word that is not due, or one that is?",
+    "homes": "Which method predicts the prices of homes, by one command?",
+    "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
+} | {f"contest/{task}": f"Which methods are better than one network on {task}?" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
 NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
-    name: "laplace" for name in NAMES if name.startswith("contest/")
+    name: "laplace" for name in QUESTIONS if name.startswith("contest/")
 }
 
 
@@ -45,7 +79,7 @@ def location(name: str) -> tuple[str, str]:
 
     That of ``bayes`` is ``bayes.EXPERIMENT``, and that of ``bayes-noise`` is ``bayes.NOISE``.
     """
-    checks.one_of("name", name, NAMES)
+    checks.one_of("name", name, QUESTIONS)
     if name.startswith("contest/"):
         return "contest", "PREDICTIONS" if name.endswith("-predictions") else "TABLES"
     module = name.replace("-", "_")
@@ -65,13 +99,13 @@ class Experiments(Mapping[str, "Experiment"]):
         return found[name] if isinstance(found, Mapping) else found
 
     def __contains__(self, name: object) -> bool:
-        return name in NAMES
+        return name in QUESTIONS
 
     def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
+        return iter(QUESTIONS)
 
     def __len__(self) -> int:
-        return len(NAMES)
+        return len(QUESTIONS)
 
 
 EXPERIMENTS = Experiments()

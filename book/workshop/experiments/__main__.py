@@ -17,8 +17,7 @@ from pathlib import Path
 
 import workshop as book
 from ensedu.common import checks
-from workshop.experiments import EXPERIMENTS, NEEDS, missing_package
-from workshop.experiments.questions import QUESTIONS
+from workshop.experiments import EXPERIMENTS, NEEDS, QUESTIONS, missing_package
 from workshop.running.runner import compute_table
 
 BOOK = Path(book.__file__).parent

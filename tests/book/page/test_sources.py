@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from book._ext.sources import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
-from workshop.experiments import NAMES, location
+from workshop.experiments import QUESTIONS, location
 from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
@@ -32,8 +32,8 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
 
 
 def test_each_table_has_a_command_and_each_experiment_its_code():
-    assert set(measured.names()) <= {*NAMES, *OTHERS}
-    for place in {".".join(location(name)) for name in NAMES}:
+    assert set(measured.names()) <= {*QUESTIONS, *OTHERS}
+    for place in {".".join(location(name)) for name in QUESTIONS}:
         module, _, name = place.partition(".")
         assert name in lines_of_names(ast.parse(text_of(f"workshop.experiments.{module}")).body)
 
