@@ -1,7 +1,6 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
-import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, mark } from "./common/figures.js";
-import { onPage } from "./common/widget.js";
+import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, mark, onPage } from "./common/figures.js";
 
 const PHONE = matchMedia("(max-width: 600px)");
 const FORCED = matchMedia("(forced-colors: active)");

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUNDLE", "Drawn", "Explorer", "explore"]
 
-BUNDLE = Bundle("enseduExplore", ("common/widget", "common/figures", "explore"), dict)
+BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider

@@ -69,7 +69,7 @@ def test_scripts_are_one_text_of_two_lives_and_a_workers_part_of_it(tmp_path, mo
 
 
 def test_random_numbers_are_known():
-    """Links that readers have kept say a seed, so its numbers stay; `random.js` draws the same."""
+    """Links that readers have kept say a seed, so its numbers stay; `toys.js` draws the same."""
     random = Random(5)
     assert [random.next() for _ in range(3)] == [2051924736, 1961474017, 4248182370]
 

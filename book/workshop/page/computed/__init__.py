@@ -24,13 +24,9 @@ __all__ = ["BUNDLE", "SCRIPT", "STYLE", "html", "plain", "sides"]
 SCRIPT, STYLE = "computed.js", Path(__file__).with_name("computed.css")
 BUNDLE = Bundle(
     "enseduComputed",
-    (
-        "common/widget",
-        "common/figures",
-        *(f"computed/{name}" for name in ("formulas", "plot", "figure", "guess")),
-    ),
+    ("common/figures", "computed/formulas", "computed/plot", "computed/figure", "computed/guess"),
     dict,
-)  # fmt: skip
+)
 Draw = Callable[[], matplotlib.figure.Figure]
 
 

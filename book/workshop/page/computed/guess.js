@@ -1,6 +1,6 @@
 // A curve that a reader draws before the page shows it: in the place of a question of a chapter's first
 // box. What was drawn stays in this browser; where nothing may be stored, on this page.
-import { onPage } from "../common/widget.js";
+import { onPage } from "../common/figures.js";
 import { beginFigures, fill, unpack } from "./figure.js";
 import { grip, plot, shape } from "./plot.js";
 

@@ -1,8 +1,7 @@
 // Draw a digit: what small networks say to a drawing, member by member; see book/workshop/page/digit.
 import { button, make } from "../common/controls.js";
-import { Random } from "../common/random.js";
-import { digitAnswers, digitWords } from "./answers.js";
-import { digitFetch, digitNetwork, digitProbabilities } from "./networks.js";
+import { Random } from "../live/toys.js";
+import { digitAnswers, digitFetch, digitNetwork, digitProbabilities, digitWords } from "./answers.js";
 import { digitPad, digitSeen } from "./pad.js";
 
 const DIGIT_UNDO = 200;

@@ -1,14 +1,12 @@
 // The live trainer on a page or in a cell of Jupyter: put together, watched, and begun.
 import { button, make } from "../common/controls.js";
-import { arrive, enroll, mark } from "../common/figures.js";
-import { onPage, view } from "../common/widget.js";
+import { arrive, enroll, mark, onPage, view } from "../common/figures.js";
 import { digits } from "../digit/figure.js";
-import { hintOf } from "./editor.js";
 import { decode, encode } from "./link.js";
 import { guided } from "./guides.js";
 import { fullSettings, smallSettings } from "./settings.js";
 import { ownData, sharing } from "./sharing.js";
-import { stageOf } from "./stage.js";
+import { hintOf, stageOf } from "./stage.js";
 import { named, opening, story } from "./story.js";
 import { Trainer, sides, specOf } from "./trainer.js";
 

@@ -1,8 +1,7 @@
 // What a reader takes in, data, and what goes out: a link, and the same training as a script.
 import { button, fold, make } from "../common/controls.js";
-import { Random } from "../common/random.js";
 import { encode } from "./link.js";
-import { MOST_POINTS, rounded } from "./toys.js";
+import { MOST_POINTS, Random, rounded } from "./toys.js";
 import { sides, specOf } from "./trainer.js";
 
 // The cells of a line; a separator between quotes is part of a cell.

@@ -21,7 +21,7 @@ _MASK = 0xFFFFFFFF
 
 
 class Random:
-    """sfc32 (Doty-Humphrey, PractRand) in 32-bit integers, as in ``common/random.js``."""
+    """sfc32 (Doty-Humphrey, PractRand) in 32-bit integers, as in ``toys.js``."""
 
     def __init__(self, seed: int) -> None:
         checks.natural_int("seed", seed)

@@ -67,9 +67,7 @@ def network_row(row: Method) -> dict[str, Any]:
 #: The trainer, and the drawing of digits.
 BUNDLE = Bundle(
     "ensedu",
-    worker=(
-        "common/random", "live/network", "live/toys", "live/forecast", "live/paint", "live/worker",
-    ),
+    worker=("live/toys", "live/network", "live/forecast", "live/paint", "live/worker"),
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
         "TRAINING": trainer_state.training(),
@@ -77,9 +75,9 @@ BUNDLE = Bundle(
         "TOY_SETS": toys.described(),
     },
     page=(
-        "live/link", "live/trainer", "live/story", "common/controls", "live/editor", "live/stage",
-        "live/sharing", "live/settings", "live/guides", "digit/networks", "digit/answers",
-        "digit/pad", "digit/figure", "common/widget", "common/figures", "live/app",
+        "live/link", "live/trainer", "live/story", "common/controls", "live/stage",
+        "live/sharing", "live/settings", "live/guides", "digit/answers", "digit/pad",
+        "digit/figure", "common/figures", "live/app",
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),

@@ -1,7 +1,7 @@
 // What runs in the Worker: one or two networks that train on the same data, in step, and their pictures.
-import { Random } from "../common/random.js";
 import { Adam, Network, step } from "./network.js";
 import { Painter } from "./paint.js";
+import { Random } from "./toys.js";
 
 const SLICE = 8; // milliseconds of training between two looks at the messages
 const MAP = 12; // milliseconds for a map while training goes on
