@@ -8,17 +8,15 @@ from functools import cache
 from unittest import mock
 
 import numpy as np
-from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
 from ensedu import torch as et
 from tests.book.conftest import read
 from workshop import plot
 from workshop.experiments import running_example
-from workshop.page import explore
+from workshop.page import explore, figure_numbers
 from workshop.page.frames import check_letters
 from workshop.page.live import live, trainer_state
 from workshop.plot import style
@@ -131,34 +129,15 @@ def holds(figure, values):
 
 
 def numbers(figure):
-    """Yield each sequence of numbers in a figure.
-
-    They are where a line goes, both edges of a band, the ends of arrows and of segments, how high
-    bars are, and what a color map colors.
-    """
+    """Yield each sequence of numbers in a figure: of its file, of all lines, and ends of arrows."""
+    for one in figure_numbers.numbers(figure):
+        yield from one.points.values()
     for axes in figure.axes:
-        yield [one.get_height() for one in axes.patches if isinstance(one, Rectangle)]
         for line in axes.lines:
             yield from np.asarray(line.get_xydata()).T
         for text in axes.texts:
             if isinstance(text, Annotation) and text.arrow_patch is not None:
                 yield np.array([*text.xyann, *text.xy], float)
-        for artist in (*axes.collections, *axes.images):
-            if artist.get_array() is not None:
-                yield np.ravel(artist.get_array())
-            elif isinstance(artist, LineCollection):
-                ends = np.array(artist.get_segments())
-                yield from ends.reshape(len(ends), -1).T
-            else:
-                for path in artist.get_paths():
-                    heights = path.vertices[:, 1]
-                    half = (len(heights) - 3) // 2
-                    yield from (heights[1 : half + 1], heights[half + 2 : -1][::-1])
-
-
-def meshes(axes):
-    """All heat maps of an axes, as they were drawn."""
-    return [one for one in axes.collections if isinstance(one, QuadMesh)]
 
 
 def contrast(one, other):
