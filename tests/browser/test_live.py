@@ -12,7 +12,6 @@ from tests.browser.live_page import OTHER, USUAL
 from tests.browser.small import swipe
 from workshop.page.live import reference_band, toys, trainer_state
 
-METHODS = tuple(trainer_state.STARTS)
 TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 

@@ -17,7 +17,6 @@ from scipy import stats
 from ensedu import uncertainty
 from ensedu.contest.statistics import DELTA, TaskScores, pooled, task_difference, verdict
 
-NAN = float("nan")
 SPLITS = 5
 
 

@@ -127,24 +127,6 @@ def _train(
     )  # fmt: skip
 
 
-def deep_ensemble(number: int, *, same_start: bool = False) -> nn.Module:
-    """Train a deep ensemble of so many members, (B, 1) -> (M, B, 1), on the data of seed 0.
-
-    It takes a second or two. With `same_start` all members start as the first does. The examples
-    come in one order for all members either way.
-    """
-    number = checks.positive_int("number", number)
-    with seeded(TYPICAL):
-        net = mlp(SIZES, "deep_ensemble", number, dtype=torch.float64)
-    if checks.boolean("same_start", same_start):
-        with torch.no_grad():
-            for parameter in net.parameters():
-                parameter[:] = parameter[:1].clone()
-    setting = CONTESTANTS["deep_ensemble"].setting
-    _train(net, setting, 0, TYPICAL, SETTINGS["epochs"], SETTINGS["batch_size"])
-    return net
-
-
 def beliefs(
     row: Recipe, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
 ) -> Float[Array, "M B 1"]:

@@ -189,15 +189,6 @@ def summary_cell(place: str, number: int, sigma: float) -> dict[str, Any]:
     return dict(measured.row(rows, place=place, number=number, sigma=sigma))
 
 
-def summary_contrast(
-    ratio: str, place: str, number: int | None = None, sigma: float | None = None
-) -> dict[str, Any]:
-    """Return a row of ``"contrasts"`` of the committed table."""
-    checks.one_of("place", place, PLACES)
-    rows = measured.load("uncertainty")["summary"]["contrasts"]
-    return dict(measured.row(rows, ratio=ratio, place=place, number=number, sigma=sigma))
-
-
 TUNING = Experiment(
     name="uncertainty-tuning",
     about="nll: nats a new example between the data (not in the gap) of the mixture of a deep "

@@ -16,19 +16,18 @@ export const button = (words, tell, attributes = {}) => {
 
 // A slider over some values, its first and its last below it; a value between them, as an address may
 // name, is shown as it is.
-export const slider = (label, values, say, tell, note = "") => {
+export const slider = (label, values, tell) => {
   const range = make("input", { type: "range", min: 0, max: values.length - 1, step: 1, autocomplete: "off" });
   const output = make("output", { "aria-hidden": "true" });
-  const ends = [values[0], values.at(-1)].map((value) => make("span", {}, say(value)));
+  const ends = [values[0], values.at(-1)].map((value) => make("span", {}, String(value)));
   const slid = make("span", { class: "ensedu-t-slid" }, range, make("span", { class: "ensedu-t-ends", "aria-hidden": "true" }, ...ends));
   const element = make("label", { class: "ensedu-t-control" }, make("span", {}, label), slid, output);
-  if (note) element.title = note;
   range.addEventListener("input", () => tell(values[Number(range.value)]));
   const show = (value, disabled = false) => {
     const away = values.map((each) => Math.abs(each - value));
     range.value = away.indexOf(Math.min(...away));
-    output.value = say(value);
-    range.setAttribute("aria-valuetext", say(value));
+    output.value = value;
+    range.setAttribute("aria-valuetext", value);
     range.disabled = disabled;
   };
   return { element, show };

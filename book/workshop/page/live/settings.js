@@ -48,7 +48,7 @@ class Panel {
   // A setting of the whole state.
   slider(label, key, values, there = null) {
     const { trainer } = this;
-    return this.field(slider(label, values, String, (value) => trainer.change({ [key]: value })), () => trainer.state[key], there);
+    return this.field(slider(label, values, (value) => trainer.change({ [key]: value })), () => trainer.state[key], there);
   }
 
   toggle(label, key, options, there = null) {
@@ -71,7 +71,7 @@ class Panel {
     const methods = Object.keys(STARTS).map((each) => [each, HOUSE.labels[each]]);
     return {
       method: this.field(choice("method", methods, (method) => set(withMethod(own(), method))), () => own().method),
-      members: this.keep(slider("members", allOf("ensemble_size"), String, (ensemble_size) => set({ ensemble_size })), (control) => {
+      members: this.keep(slider("members", allOf("ensemble_size"), (ensemble_size) => set({ ensemble_size })), (control) => {
         const { method, ensemble_size } = own();
         control.show(ensemble_size, method === "single");
         control.element.querySelector("span").textContent = method === "single" || METHODS[method].members ? "members" : "draws a step";
@@ -85,7 +85,7 @@ class Panel {
         () => own().loss, () => !i || trainer.state.other,
       ),
       kl: this.field(
-        slider("KL weight", [0, 0.01, 0.1, 0.3, 1, 3, 10], String, (kl_weight) => set({ kl_weight })),
+        slider("KL weight", [0, 0.01, 0.1, 0.3, 1, 3, 10], (kl_weight) => set({ kl_weight })),
         () => own().kl_weight, () => isBayesian(own().method),
       ),
     };
@@ -178,7 +178,7 @@ export const fullSettings = (trainer, root) => {
   const data = choice("data", [...Object.entries(TOYS).map(([value, { label }]) => [value, label]), ["own", "your own points"]], (value) =>
     trainer.change(value === "own" ? { data: "own" } : withToy(trainer.state, { data: value, noise: TOYS[value].noise })),
   );
-  const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], String, (value) =>
+  const noise = slider("noise σ", [0.02, 0.05, 0.08, 0.1, 0.12, 0.2, 0.3, 0.5, 1], (value) =>
     trainer.change(trainer.state.data === "own" ? { noise: value } : withToy(trainer.state, { noise: value })),
   );
   const brush = toggle("class", [["0", "● 1"], ["1", "▲ 2"], ["2", "■ 3"]], (value) => (trainer.brush = Number(value)));

@@ -88,7 +88,8 @@ def wider() -> np.ndarray:
 
 def halves(sigma: float) -> bool:
     """Say whether more points about halve the spread in the gap, clearly."""
-    own = trained.summary_contrast("spread, more data", "gap", None, sigma)
+    asked = {"ratio": "spread, more data", "place": "gap", "number": None, "sigma": sigma}
+    own = entry(TABLE, "summary", "contrasts", asked)
     return 0.4 < own["mean"] ** 0.5 < 0.6 and own["adjusted"] < 0.05
 
 
