@@ -3,7 +3,8 @@
 An explorer, or a figure that stands still, comes as HTML from the notebook
 that drew it. Here it becomes a figure of the book: with a number, a caption,
 and a name that other pages can refer to. A link such as
-`[500](set:NAME?width=500)` sets its sliders.
+`[500](set:NAME?width=500)` sets its sliders. What a reader guesses, of
+`workshop.figures.guesses`, stands in the first box of a chapter.
 """
 
 import json
@@ -17,12 +18,16 @@ from urllib.parse import parse_qsl
 
 from bs4 import BeautifulSoup
 from docutils import nodes
+from opening import is_dropdown
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
 from ensedu.common.book import BOOK
-from workshop.page import digit, live, xray
+from workshop.figures.guesses import CHOICES, GUESSES
+from workshop.page import computed, digit, live, xray
+from workshop.page.computed.guessing import choices
+from workshop.page.computed.guessing import html as guess_html
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 
@@ -41,7 +46,12 @@ FIGURES = (
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
 LIVE_STYLE = Path(live.__file__).with_name("live.css")
-BUNDLES = {"live.js": TRAINER, SCRIPT: workshop.page.explore.BUNDLE}
+COMPUTED = (computed.SCRIPT, computed.STYLE)
+BUNDLES = {
+    "live.js": TRAINER,
+    SCRIPT: workshop.page.explore.BUNDLE,
+    computed.SCRIPT: computed.BUNDLE,
+}
 CHANGES = {
     "ensedu-trainer": trainer_state.changed,
     "ensedu-xray": xray.changed,
@@ -49,6 +59,8 @@ CHANGES = {
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
+    "ensedu-computed": COMPUTED,
+    "ensedu-guess": COMPUTED,
     "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
@@ -60,6 +72,9 @@ AROUND = {
     ),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
+
+
+BOX = '<div class="ensedu-predict">'  # what holds a chapter's question
 
 
 def drawn(app):
@@ -172,13 +187,30 @@ def takes(change, state, settings):
     return True
 
 
+def ask(app, doctree):
+    """Put what a reader draws, or chooses, into the box of its chapter."""
+    page = app.env.docname
+    if page not in GUESSES and page not in CHOICES:
+        return
+    box = next(one for one in doctree.findall(nodes.raw) if BOX in one.astext())
+    place = box.parent.index(box) + 1
+    if page in GUESSES:
+        text = guess_html(GUESSES[page], page, drawn(app))
+    else:
+        text = choices(*CHOICES[page])
+        place += next(
+            k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
+        )
+    box.parent.insert(place, nodes.raw("", text, format="html"))
+
+
 def load_apps(app, pagename, templatename, context, doctree):
     """Load what lives on a page, and how it looks, where it does."""
     raws = doctree.findall(nodes.raw) if doctree is not None else ()
     htmls = [node.astext() for node in raws]
     loaded = {}
     for name, (script, *styles) in APPS.items():
-        if any(html.startswith(f'<div class="{name}"') for html in htmls):
+        if any(f'<div class="{name}"' in html for html in htmls):
             loaded |= dict.fromkeys((script, *(style.name for style in styles)))
     for style, begins in AROUND.items():
         if any(map(begins.match, htmls)):
@@ -198,7 +230,8 @@ def copy_frames(app, exception):
         shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
-        shutil.copy(LIVE_STYLE, static)
+        for style in (LIVE_STYLE, computed.STYLE):
+            shutil.copy(style, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
             key
@@ -219,6 +252,7 @@ def setup(app):
     os.environ[BOOK] = str(drawn(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
+    app.connect("doctree-read", ask)
     app.connect("doctree-resolved", check_links)
     app.connect("html-page-context", load_apps)
     app.connect("build-finished", copy_frames)

@@ -15,11 +15,10 @@ from docutils.utils import new_document
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
-from book._ext.access import tie
 from book._ext.checked import CLAIMS
 from book._ext.folds import FoldCells, changes, first_line, fold, shows
-from book._ext.house import COLUMN, LINE, stack_tables
-from book._ext.reading import read
+from book._ext.house import COLUMN, LINE, stack_tables, tie
+from book._ext.opening import read
 from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import ROOT

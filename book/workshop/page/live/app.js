@@ -231,7 +231,6 @@ export const mount = (root, { state: first, small = false, distributions = false
     },
     set: (part) => trainer.apply({ ...trainer.state, ...part }),
     play: (steps) => trainer.play(steps, true),
-    pause: () => trainer.pause(),
     step: () => trainer.step(),
     reset: () => reset.click(),
     weights: () => trainer.runner.weights(),
