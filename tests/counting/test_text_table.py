@@ -54,7 +54,7 @@ def test_text_and_html_hold_the_same(cells, caption):
     found = method_table(
         {f"row {i} < &": {("g<", "a&b"): row[0], "c": row[1]} for i, row in enumerate(cells)},
         caption=caption,
-        decisive=[("row 0 < &", "c")],
+        decisive=("row 0 < &", "c"),
     )
     lines = repr(found).splitlines()
     assert not [line for line in lines if line != line.rstrip()]

@@ -20,7 +20,7 @@ def method_table(
     rows: Mapping[str, Mapping[Any, Any]],
     *,
     columns: Mapping[Any, Any] | None = None,
-    decisive: Any = None,
+    decisive: tuple[str, Any] | None = None,
     colors: Mapping[str, str] | None = None,
     caption: str = "",
     corner: str = "",
@@ -40,7 +40,7 @@ def method_table(
         The digits behind the point of a column, or a template of its numbers such as
         ``"{:+,}"``; by default floats have two digits, and integers are shown in full.
     decisive
-        The cell that decides, (row, column), or several: bold on a page, an arrow in text.
+        The cell that decides, (row, column): bold on a page, an arrow in text.
     colors
         Some of the names to the method whose color they get; a method's own name has it without.
     caption, corner
@@ -70,7 +70,7 @@ def method_table(
     values = _values(rows)
     titles = list(next(iter(values.values())))
     formats = _formats(columns, titles)
-    marked = _decisive(decisive, values, titles)
+    decisive = _decisive(decisive, values, titles)
     own = {name: name for name in values if name in METHODS} | _colors(colors, values)
     checks.text("caption", caption)
     checks.text("corner", corner)
@@ -79,7 +79,7 @@ def method_table(
 
     def cell(name: str, title: Any) -> Cell:
         text, aside = _text(f"rows[{name!r}][{title!r}]", values[name][title], formats[title])
-        return Cell(text, aside, (name, title) in marked)
+        return Cell(text, aside, (name, title) == decisive)
 
     return TextTable(
         tuple(_column(title, [row[title] for row in values.values()]) for title in titles),
@@ -168,22 +168,18 @@ def _template(name: str, value: str) -> str:
     return value
 
 
-def _decisive(value: Any, values: Mapping[str, Any], titles: list[Any]) -> list[tuple[Any, Any]]:
-    """Return the cells that decide as pairs of a row and a column."""
-    one = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
-    pairs = [value] if one else [] if value is None else value
-    accepted = "(row, column) or a list of such pairs"
-    if not isinstance(pairs, (list, tuple)):
-        raise TypeError(f"decisive must be {accepted}, got {checks.given(value)}")
-    for pair in pairs:
-        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise TypeError(f"decisive must be {accepted}, got {checks.given(value)}")
-        if pair[0] not in values or _title("decisive", pair[1]) not in titles:
-            raise ValueError(
-                f"decisive names the cell {checks.shown(pair)}, accepted are the rows "
-                f"{checks.shown(list(values))} and the columns {checks.shown(titles)}"
-            )
-    return list(pairs)
+def _decisive(value: Any, values: Mapping[str, Any], titles: list[Any]) -> tuple[Any, Any] | None:
+    """Return the cell that decides, if there is one."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], str):
+        raise TypeError(f"decisive must be (row, column), got {checks.given(value)}")
+    if value[0] not in values or _title("decisive", value[1]) not in titles:
+        raise ValueError(
+            f"decisive names the cell {checks.shown(value)}, accepted are the rows "
+            f"{checks.shown(list(values))} and the columns {checks.shown(titles)}"
+        )
+    return value
 
 
 def _colors(value: Any, values: Mapping[str, Any]) -> dict[str, str]:
