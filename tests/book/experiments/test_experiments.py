@@ -130,7 +130,7 @@ ELSEWHERE = {
     "nuts-distances": "test_kernels_and_posteriors, shorter",
     "bayes": "test_kernels_and_posteriors: its loss and start; 3,000 steps are one training",
     "perturbed": "test_kernels_and_posteriors, from the numbers of perturbed-network",
-    "images-out": "test_scores: one photograph, bicubic",
+    "images-out": "test_training: one photograph, bicubic",
     "digit-networks": "is the first split of digit-networks-splits, see below",
     "bandit-tuning": "test_training: one decision turned changes all that follow",
     "rank1-training-tuning": "test_training: on which splits",
