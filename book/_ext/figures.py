@@ -17,8 +17,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from bs4 import BeautifulSoup
+from chapter import is_dropdown
 from docutils import nodes
-from opening import is_dropdown
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 

@@ -4,7 +4,7 @@ The digits of that set were scanned, and made 32 × 32 bits by NIST's programs (
 NISTIR 5469): what lies around the ink is cut off, the rest is scaled to 20 × 32 bits, strokes that
 are too thick are eroded, and those that are too thin dilated, and the rows are shifted until the
 left edge stands upright. Then each of the 8 × 8 blocks is the number of its bits, 0 to 16. `seen`
-repeats these steps, on strokes in place of a scan; ``digit/pad.js`` does as it does.
+repeats these steps, on strokes in place of a scan; ``digit/figure.js`` does as it does.
 
 A drawing is a list of strokes, a stroke an array (points, 2) of x and y in a square of side 1, y
 from the top down.

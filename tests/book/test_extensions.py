@@ -15,10 +15,9 @@ from docutils.utils import new_document
 from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
-from book._ext.checked import CLAIMS
+from book._ext.chapter import CLAIMS, read
 from book._ext.folds import FoldCells, changes, first_line, fold, shows
 from book._ext.house import COLUMN, LINE, stack_tables, tie
-from book._ext.opening import read
 from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import ROOT
@@ -29,7 +28,7 @@ from workshop.plot.style import DARK, PAGE
 CONF = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_parser", "sphinx_design", "checked", "opening"]
+extensions = ["myst_parser", "sphinx_design", "chapter"]
 myst_enable_extensions = ["colon_fence"]
 """
 GOALS = "1. Count.\n2. Write.\n3. Say."

@@ -76,7 +76,7 @@ BUNDLE = Bundle(
     },
     page=(
         "live/link", "live/trainer", "live/story", "common/controls", "live/stage",
-        "live/sharing", "live/settings", "live/guides", "digit/answers", "digit/pad",
+        "live/sharing", "live/settings", "live/guides", "digit/answers",
         "digit/figure", "common/figures", "live/app",
     ),
     constants=lambda: {

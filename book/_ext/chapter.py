@@ -1,4 +1,6 @@
-"""The box at the top of a chapter: goals, time, what to know, a question.
+"""What a chapter begins and ends with: a box, and where its claims are.
+
+The box holds goals, time, what to know, and a question.
 
 ```
 :::::{admonition} You will be able to
@@ -17,18 +19,23 @@ The answer.
 ```
 
 So JupyterLab, which knows admonitions, shows a box, too. The reading time is
-measured on the finished page, where nothing is unfolded.
+measured on the finished page, where nothing is unfolded. A page with a module
+of claims of its name says so above its references.
 """
 
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.parsers.rst.directives.admonitions import Admonition
+from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+GUIDE = "how-a-number-is-checked"  # a section of the reading guide
+CLAIMS = "tests/book/claims"
 GOALS = range(3, 6)
 BEFORE, PREDICT = "Before you start", "Predict."
 LABEL, TITLE = "About this chapter", "You will be able to"
@@ -191,8 +198,52 @@ def tell_time(app, pagename, templatename, context, doctree):
         )
 
 
+def module(docname):
+    """Return the file that would hold the claims of a page."""
+    chapter = docname.removeprefix("book/").replace("-", "_")
+    return f"{CLAIMS}/{chapter}.py"
+
+
+def tell_claims(app, doctree):
+    """Put the line above the references, or at the end of a page without."""
+    docname = app.env.docname
+    file = module(docname)
+    if not (Path(app.srcdir) / file).exists():
+        return
+    line = nodes.paragraph(classes=["ensedu-checked"])
+    link = addnodes.pending_xref(
+        refdomain="std",
+        reftype="ref",
+        refdoc=docname,
+        reftarget=GUIDE,
+        refexplicit=True,
+        refwarn=True,
+    )
+    link += nodes.inline("", "How each number is checked")
+    line += [
+        link,
+        nodes.Text("; what this page claims: "),
+        nodes.literal("", file),
+    ]
+    folds = filter(is_references, doctree.findall(nodes.container))
+    if fold := next(folds, None):
+        fold.parent.insert(fold.parent.index(fold), line)
+    else:
+        [*doctree.findall(nodes.section)][-1].append(line)
+
+
+def is_references(node):
+    """Whether this is the dropdown of references."""
+    title = next(node.findall(nodes.rubric), nodes.rubric())
+    return (
+        node.get("design_component") == "dropdown"
+        and title.astext() == "References"
+    )
+
+
 def setup(app):
     """Register with Sphinx."""
     app.add_directive("admonition", OpeningOrOther, override=True)
+    app.connect("doctree-read", tell_claims)
     app.connect("html-page-context", tell_time, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
