@@ -19,9 +19,7 @@ OWN = SMALL * np.outer(r, s)
 rank = np.linalg.matrix_rank
 
 
-def layer(
-    m: int, n: int, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+def layer(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Return W, the matrix of a member, and its fast weights, as a layer makes them."""
     own = en.BatchEnsembleLinear(m, n, 1, rng=np.random.default_rng(seed), init="normal")
     return own.params["weight"], own.weight_matrices()[0], [own.params[name] for name in "rs"]

@@ -10,8 +10,8 @@ from tests.book.claiming import Claims
 
 CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
     "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
-    "an example": ["Suppose that all means of r are 2",
-        "larger layer, with means of 1 and"],
+    "an example": ["Suppose that all means of r are 2", "larger layer, with means of 1 and",
+        "1 and standard deviations 0.5 again"],
     "a name": ["when noise has only rank 1"],
 })  # fmt: skip
 says = CLAIMS.says
