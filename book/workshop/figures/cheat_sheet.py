@@ -10,11 +10,11 @@ from workshop.page.method_table import method_table
 
 #: The methods of Part I, and what each does with its parts.
 WORDS = {
-    "single": "one matrix and one bias",
+    "single": "one matrix, one bias",
     "deep_ensemble": "M of everything",
     "batch_ensemble": "W once; a member scales inputs by r, outputs by s",
-    "rank1": "the same, and r and s are random",
-    "mean_field": "one network, in which every number is random",
+    "rank1": "W once, r and s random",
+    "mean_field": "all of it random",
 }
 MEMBERS = 4
 #: Of the picture: the side of a number, numbers along a side of a matrix, and between two arrays.
