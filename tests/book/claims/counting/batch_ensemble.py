@@ -36,6 +36,7 @@ def smaller(m: int, n: int, M: int) -> bool:
 
 
 W, V, FAST = layer(50, 50)
+SIGNS = en.BatchEnsembleLinear(50, 50, 4, rng=np.random.default_rng(0), init="signs").params["r"]
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
 
 
@@ -55,6 +56,7 @@ says("rows and columns by numbers other than 0",
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("(2, 1, 2) in the first row and",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
+says("signs, each entry 1 or -1 with equal", lambda: np.unique(SIGNS)[::-1])
 says(["What has rank 1 is the factor", "The factor r_i s_i^\\top has rank 1"],
      lambda: rank(np.outer(*FAST)))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
