@@ -10,11 +10,11 @@ from workshop.page.method_table import method_table
 
 #: The methods of Part I, and what each does with its parts.
 WORDS = {
-    "single": "one matrix and one bias",
+    "single": "one matrix, one bias",
     "deep_ensemble": "M of everything",
     "batch_ensemble": "W once; a member scales inputs by r, outputs by s",
-    "rank1": "the same, and r and s are random",
-    "mean_field": "one network, in which every number is random",
+    "rank1": "W once, r and s random",
+    "mean_field": "all of it random",
 }
 MEMBERS = 4
 #: Of the picture: the side of a number, numbers along a side of a matrix, and between two arrays.
@@ -42,24 +42,38 @@ def box(x: int, y: int, rows: int, columns: int, look: str) -> str:
     return f'{drawn}<path d="{lines}"/>'
 
 
-def arrays(method: str, at: int, *, shared: bool) -> str:
+def letter(x: float, y: float, name: str, index: int | None = None, look: str = "name") -> str:
+    """Return the letter of an array, with a member's number, around a place."""
+    below = f'<tspan class="index" dy="5">{index}</tspan>' if index else ""
+    return f'<text class="{look}" x="{x}" y="{y}">{name}{below}</text>'
+
+
+def arrays(method: str, at: int, member: int | None = None) -> str:
     """Return what stands in one place: what is stored once, or what a member stores."""
-    row, thick = METHODS[method], UNIT + AIR
+    row, thick, side = METHODS[method], UNIT + AIR, SIDE * UNIT
     x, y = at + 2 * thick, 2 * thick
-    below = y + SIDE * UNIT + AIR
-    if shared:
+    below, middle, line = y + side + AIR, x + side / 2, y + side / 2 + 8
+    if not member:
         if method == "deep_ensemble":
-            return f'<text x="{x}" y="{y + SIDE * UNIT // 2}">nothing</text>'
+            return f'<text x="{x}" y="{line}">nothing</text>'
+        alone = row.spread and not row.members  # no W, but a mean and a deviation of each weight
         parts = [box(x, y, SIDE, SIDE, "weight")]
+        parts.append(letter(middle, line, "μ" if alone else "W", look="on"))
         if not row.members:
             parts.append(box(x, below, 1, SIDE, "bias"))
-        if row.spread and not row.members:
+        if alone:
             right = x + STEP
             parts.append(box(right, y, SIDE, SIDE, "deviations"))
+            parts.append(letter(right + side / 2, line, "σ", look="on hatch"))
             parts.append(box(right, below, 1, SIDE, "deviations"))
         return "".join(parts)
     parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "weight")]
+    parts.append(letter(middle, line, "W", member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
+    if row.modulated and member == 1:
+        parts.append(letter(x + 14, line, "r", member))
+        parts.append(letter(middle, y + 18, "s", member))
+        parts.append(letter(middle, y + side - 10, "b", member))
     vectors = ("weight", "deviations") if row.spread else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
@@ -69,12 +83,12 @@ def arrays(method: str, at: int, *, shared: bool) -> str:
 
 def picture(method: str, members: int) -> str:
     """Return what a layer stores, to scale: what is stored once at the left, then each member."""
-    own = range(members) if METHODS[method].members else ()
-    stored = "".join(arrays(method, (1 + i) * STEP, shared=False) for i in own)
+    own = range(1, members + 1) if METHODS[method].members else ()
+    stored = "".join(arrays(method, i * STEP, i) for i in own)
     width, height = (1 + members) * STEP, (SIDE + 3) * UNIT + 4 * AIR
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(WORDS[method])}">'
-        f'<g class="once">{arrays(method, 0, shared=True)}</g>{stored}</svg>'
+        f'<g class="once">{arrays(method, 0)}</g>{stored}</svg>'
     )
 
 
@@ -88,22 +102,24 @@ class Sheet(TextTable):
             words, text, layer, whole = (escape(cell.text) for cell in row.cells)
             blocks.append(
                 f'<section data-method="{row.method}"><p><b>{escape(row.title)}</b> {words}</p>'
-                f'<div>{picture(row.method, MEMBERS)}<p><span class="math">\\({text}\\)</span><br>'
-                f"{self.columns[2].title}: {layer}<br>"
-                f"{self.columns[3].title}: <strong>{whole}</strong></p></div></section>"
+                f"<div>{picture(row.method, MEMBERS)}<p><span>{self.columns[1].title}: "
+                f'<span class="math">\\({text}\\)</span></span>'
+                f"<span>{self.columns[2].title}: {layer}</span>"
+                f"<span>{self.columns[3].title}: <strong>{whole}</strong> · "
+                f"{escape(row.cells[3].aside)}</span></p></div></section>"
             )
         return f'<div class="ensedu-sheet">{"".join(blocks)}</div>{STYLE}'
 
 
 def sheet(sizes: list[int]) -> Sheet:
     """Return the methods of Part I, with the counts of a layer 50 → 50 and of a network."""
-    rows = {}
+    rows, one = {}, counting.mlp(sizes)
     for method, words in WORDS.items():
         count = counting.mlp(sizes, method, **size_option(method, MEMBERS))
         layer = counting.layer(50, 50, method, **size_option(method, MEMBERS))
         rows[method] = {
             "a member": words, "m → n": formula(method), "50 → 50": layer,
-            "-".join(map(str, sizes)): count,
+            "-".join(map(str, sizes)): (f"{count.total:,}", f"{count.total / one.total:.2f} ×"),
         }  # fmt: skip
     return Sheet(**vars(method_table(rows)))
 
@@ -117,7 +133,9 @@ STYLE = """<style>
   margin-right: 0.4em; padding-inline-start: 0.4em;
 }
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
-.ensedu-sheet div > p { flex: 1 1 9rem }
+.ensedu-sheet div > p { display: flex; flex: 1 1 9rem; flex-wrap: wrap; gap: 0 1rem }
+.ensedu-sheet div > p > :first-child { flex-basis: 100% }
+.bd-article:has(.ensedu-sheet) ul { padding-inline-start: 1.1rem }
 .ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 27rem }
 .ensedu-sheet svg { color: var(--ensedu-own) }
 .ensedu-sheet .once { color: var(--ensedu-shared) }
@@ -126,6 +144,13 @@ STYLE = """<style>
 .ensedu-sheet path { stroke: currentColor; stroke-width: 1.5 }
 .ensedu-sheet .deviations { fill: none }
 .ensedu-sheet text { fill: var(--pst-color-text-muted); font-size: 22px }
+.ensedu-sheet :is(.name, .on) { font: italic 22px serif; text-anchor: middle }
+.ensedu-sheet .on { fill: var(--pst-color-background); font-size: 28px }
+.ensedu-sheet .hatch {
+  fill: var(--pst-color-text-base); paint-order: stroke; stroke: var(--pst-color-background);
+  stroke-width: 8;
+}
+.ensedu-sheet .index { font-size: 15px; font-style: normal }
 .ensedu-sheet .computed {
   fill: none; stroke: var(--pst-color-text-muted); stroke-dasharray: 3 3;
 }

@@ -13,9 +13,9 @@ CAPTION = (
     "dashed numbers are computed. Press one to see of what, or change a stored number."
 )
 ALT = (
-    "A gray window of six by six weights, stored once. For each member a column of six numbers at "
-    "the left, a row of six above and six biases below, in the color of BatchEnsemble; between "
-    "them, in dashed frames, the weights of the gray window times the numbers of row and column."
+    "A gray window of weights, stored once. For each member a column of numbers at the left, a row "
+    "above and biases below, in the color of BatchEnsemble; between them, in dashed frames, the "
+    "weights of the gray window times the numbers of row and column."
 )
 SAVES = (
     "The wider a square layer, the more a BatchEnsemble saves: what it stores falls toward a part "

@@ -10,7 +10,8 @@ from numpy import ndarray as Array
 from ensedu.methods import METHODS
 from workshop.plot.colored_cells import draw_heat, scale_below
 from workshop.plot.panels import panels, place, write
-from workshop.plot.style import Figure, color, heat_colors, house_style, label, look
+from workshop.plot.style import MUTED, Figure, color, heat_colors, house_style, label, look
+from workshop.plot.text_layout import SMALL
 
 #: Inches: how high a matrix is, how thick a vector is, and the air between them; around a row.
 HIGH, THIN, AIR, ABOVE, BELOW = 1.2, 0.1, 0.06, 0.46, 0.3
@@ -62,6 +63,12 @@ class Moved:
                         wide, high = axes.get_window_extent().size / figure.dpi
                         heat(axes.inset_axes((-around / wide, 0, THIN / wide, 1)), self.r[i])
                         heat(axes.inset_axes((0, 1 + AIR / high, 1, THIN / high)), self.s[i])
+                        if i == 0:
+                            named = {"transform": axes.transAxes, "color": MUTED, "fontsize": SMALL}
+                            at = (-around + THIN / 2) / wide, -0.03
+                            axes.text(*at, "r", ha="center", va="top", **named)
+                            at = 1.04, 1 + (AIR + THIN / 2) / high
+                            axes.text(*at, "s", va="center", **named)
             width, high = look().width - room["left"] - room["right"], figure.get_figheight()
             bar = place(figure, room["left"], high - BELOW - HIGH, width, HIGH)
             bar.set_axis_off()

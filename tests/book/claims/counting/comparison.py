@@ -98,7 +98,7 @@ says("is the smallest of the three at every",
          for deep, *others in (totals([1, h, 1]) for h in range(1, 999))))
 says("deep ensemble becomes the largest of the three", lambda: largest(range(2, 10)))
 says("store 1.01 times what one network stores", lambda: at_the_end(BATCH))
-says("with 1,000 units and nine hidden layers", lambda: 1000)
+says("With 1,000 units and nine hidden layers", lambda: 1000)
 says("Sharing saves if and only if", follow_the_rule)
 says("count of a ResNet-50 is 102.2 million", lambda: counted(RESNET, DEEP).total / 1e6)
 says("published 102.4 is four times 25.6, so",

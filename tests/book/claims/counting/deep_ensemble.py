@@ -60,6 +60,7 @@ says("store 4 · 2,701 = 10,804 parameters, and", lambda: (4, total(CURVE, 1), t
 says("a fifth one costs 2,701 more", lambda: total(CURVE, 5) - total(CURVE, 4))
 says("errors are 1 and 9, so a member's", lambda: (TWO - TRUTH) ** 2)
 says("error is 5 on average", lambda: ((TWO - TRUTH) ** 2).mean())
+says("says 0.8, together they say 0.7", lambda: [0.8, np.mean([0.6, 0.8])])
 says("You get 21, and the squared error of", lambda: MEAN)
 says("of this one prediction is only 1", lambda: (MEAN - TRUTH) ** 2 == 1)
 says("from 5 to 1, is exactly the square", lambda: 5 - 1 == 2**2 == (TWO - MEAN)[1] ** 2)

@@ -59,7 +59,7 @@ def reordered() -> bool:
 says("Nearly four times as many, 10,401 after 2,701",
      lambda: (counting.mlp([1, 100, 100, 1]).total, CURVE.total))
 says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
-says(["Between the hidden layers, both sides have 50", "and 50 biases, and this one layer"],
+says("both sides have 50, so there are 50",
      lambda: (MIDDLE.shared, MIDDLE.biases) == (50 * 50, 50))
 says("there are 1 \\cdot 50 weights and",
      lambda: (FIRST.shared, FIRST.biases, LAST.shared, LAST.biases) == (50, 50, 50, 1))
@@ -67,7 +67,8 @@ says("1 + 2 \\cdot 3 = 7: it", lambda: (np.array([1.0, 2]) @ W + b)[0] == 1 * 1 
 says("If you change the weight 3, only this",
      lambda: (raised(np.array([1.0, 2])) != 0).tolist() == [True, False, False])
 says("twice as much as the weight, because the", lambda: raised(np.array([1.0, 2]))[0])
-says("94% of all 2,701 parameters", lambda: (MIDDLE.total / CURVE.total, CURVE.total))
+says("2,550 of all 2,701 parameters, or 94%",
+     lambda: (MIDDLE.total, CURVE.total, MIDDLE.total / CURVE.total))
 says(["Then the 50 units of a layer compute", "50 of them compute no more than a"], equal_units)
 says("x, and behind ReLU a sixth", lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
 says("average over the weights, a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)

@@ -3,16 +3,15 @@
 from itertools import product
 
 import numpy as np
-import torch
 
 from ensedu import counting
 from ensedu import numpy as en
-from ensedu.torch import models
 from tests.book.claiming import Claims
 
 CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
     "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
-    "an example": ["r by some c > 0, say 2", "larger layer, with means of 1 and"],
+    "an example": ["Suppose that all means of r are 2", "larger layer, with means of 1 and",
+        "1 and standard deviations 0.5 again"],
     "a name": ["when noise has only rank 1"],
 })  # fmt: skip
 says = CLAIMS.says
@@ -33,13 +32,11 @@ def added(m: int, n: int, method: str = "rank1") -> int:
     return counting.one_more_member(m, n, method).total
 
 
-def of_resnet() -> tuple[int, int]:
-    """Return how many a member of a rank-1 ResNet-50 takes, and a mean-field one."""
-    with torch.device("meta"):
-        parts = models.resnet50().modules()
-    layers = [one for one in parts if isinstance(one, torch.nn.Linear | torch.nn.Conv2d)]
-    own = sum(sum(layer.weight.shape[:2]) for layer in layers)
-    return own, sum(p.numel() for layer in layers for p in layer.parameters())
+def passes(method: str, **size: int) -> int:
+    """Return what one pass of 1-50-50-1 draws for a batch, with four members if it has any."""
+    size = size or {"ensemble_size": 4}
+    net = en.mlp([1, 50, 50, 1], method, rng=np.random.default_rng(0), **size)
+    return drawn(net, (128, 1))
 
 
 def covariance(layer, *names: str) -> np.ndarray:
@@ -60,6 +57,14 @@ def moments() -> bool:
     means = [np.outer(own, own) for own in (layer.params["r_mean"], layer.params["s_mean"])]
     products = np.kron(*(own + 0.4**2 * np.eye(2) for own in means)) - np.kron(*means)
     return np.allclose(covariance(layer, "r", "s"), np.outer(w, w) * products)
+
+
+def even(*names: str) -> np.ndarray:
+    """Return that of weights of 1 under means of 1 and standard deviations of 0.5."""
+    layer = rank1(2, 2, posterior_std=0.5)
+    for name in ("weight", "r_mean", "s_mean"):
+        layer.params[name][...] = 1
+    return covariance(layer, *names)
 
 
 def no_covariance() -> float:
@@ -84,32 +89,40 @@ COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
 says("With 2,500 random numbers every weight could vary", lambda: FIELD.params["weight_mean"].size)
 says("a member draws 100, and a mean-field", lambda: drawn(rank1(50, 50), (1, 128, 50)))
+says("16 passes each give 64 outputs, and the", lambda: (16, 4 * 16))
 says("standard deviation, with 16 passes a quarter", lambda: 0.25**-2)
 says("100 random numbers move 2,500 weights", lambda: (drawn(rank1(50, 50), (1, 128, 50)), 50 * 50))
 says("gives r = (1.5, 0.5) and s",
      lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
-says("all three weights of the first row moved",
-     lambda: bool((np.abs(SAMPLE[0]) > np.abs(W[0])).all()))
+says("entry of r came out as 1.5, and",
+     lambda: R[0] if np.allclose(SAMPLE[0], 1.5 * W[0] * S) else None)
 says("entry of s came out as 1.5, too",
      lambda: S[-1] if np.allclose(SAMPLE[:, 2], 1.5 * (W * R[:, None])[:, 2]) else None)
+says("r_a, and its variance is 0.25", lambda: even("r")[0, 0])
+says("The square of r_a is 1.25 on average", lambda: 1 + even("r")[0, 0])
+says("variance 1.25 \\cdot 1.25 - 1 = 0.5625",
+     lambda: ((1 + even("r")[0, 0]), (1 + even("s")[0, 0]), 1, even("r", "s")[0, 0]))
+says("weights correlate by 0.25 / 0.5625 \\approx 0.44",
+     lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
-says("Every product r_a s_j has the distribution", scaled)
+says("every product r_a s_j keeps its distribution", scaled)
 says("costs 250 parameters, where a BatchEnsemble pays 150",
      lambda: (added(50, 50), added(50, 50, "batch_ensemble")))
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
-says("from width 6 on, in place of 3",
+says("6 on, in a BatchEnsemble from 3",
      lambda: [counting.break_even_width([None, None], own, 4) for own in ("rank1",
          "batch_ensemble")])
 says("4,620 parameters, and a mean-field BNN 5,402",
      lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
          "mean_field").total))
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("52,139 and a mean-field network 489 times as",
-     lambda: (of_resnet()[0], of_resnet()[1] / of_resnet()[0]))
+says("draws 202 for each member, and 808 for",
+     lambda: (passes("rank1") / 4, passes("rank1")))
+says("a mean-field pass draws 2,701", lambda: passes("mean_field", samples=1))
 says("With the 128 examples of the cell, that", lambda: 128)
-says("takes five times as many as a mean-field",
+says("takes five times as many random numbers as",
      lambda: round(128 * drawn(rank1(50, 50, 4), (4, 1, 50)) / (4 * drawn(FIELD, (1, 50)))) == 5)
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
