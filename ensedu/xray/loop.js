@@ -153,7 +153,7 @@ const loopOf = (state, layers, name, write) => {
     + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .16 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
-    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${muted}" stroke-dasharray="3"/>${bar.join("")}`
+    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${plainColor("grid")}" class="ghost"/>${bar.join("")}`
     + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${curves.join("")}${words.join("")}</g>`
     + `<path d="M${knobs[0]} ${high - 50}H${knobs.at(-1)}" stroke="${plainColor("grid")}" stroke-width="3"/>${rail.join("")}`
     + `<circle cx="${knobs[0]}" cy="${high - 50}" r="9" fill="${colors[0]}" stroke="${plainColor("page")}" stroke-width="2">${animated("cx", knobs)}${animated("fill", colors)}</circle></svg>`;

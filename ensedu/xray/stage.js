@@ -107,7 +107,7 @@ const makeStage = (on) => {
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
     gauge.element.hidden = Boolean(refused);
-    gauge.show(state, on.scope(layers));
+    gauge.show(state, on.scope(layers), frame.width);
     markStop(state, layers);
     if (inNumbers) {
       more.hidden = true;
@@ -122,7 +122,8 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const { high: most, lost, small } = extentOf(state, layers, unit);
-    const high = state.method ? clamp(layout.high, 120, most) : most;
+    // At rest on a phone what is not used is not kept free.
+    const high = state.method || (frame.width < NARROW && !share && !motion) ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
@@ -143,16 +144,25 @@ const makeStage = (on) => {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
       if (!isWhole(state) && !share) numberEdges(context);
+      if (hover?.layer >= 0) outline(context, boxes.find(({ id }) => id === hover.id));
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
     return Boolean(motion) || (now < shaken && !still.matches);
   };
 
+  // Around what a press opens.
+  const outline = (context, box) => {
+    if (!box) return;
+    context.strokeStyle = plainColor("ink");
+    context.lineWidth = 2;
+    context.strokeRect(box.x - 2, box.y - 2, box.w + 4, box.h + 4);
+  };
+
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
     numberMembers(context, layout, state, frame);
-    if (!wayOf(state)[2]) nameParts(context, boxes, state);
+    if (!wayOf(state)[2]) nameParts(context, boxes, state, layout);
   };
   const numberMembers = (context, layout, state, frame) => {
     const { members } = METHODS[chosen(state)];
@@ -173,8 +183,9 @@ const makeStage = (on) => {
   };
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
-    // All are laid over each other above what is stored once, or on a phone beside it.
-    const beside = 2 * (w + GAP) + GAP;
+    // All are laid over each other above what is stored once, or on a phone beside it, or in its place if it is nothing.
+    const [from, to, along] = wayOf(state);
+    const beside = lerp(...[from, to].map((method) => (isApart(method) ? left : 2 * (w + GAP) + GAP)), movedAt(along));
     const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
@@ -188,7 +199,7 @@ const makeStage = (on) => {
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
-  const nameParts = (context, boxes, state) => {
+  const nameParts = (context, boxes, state, layout) => {
     const seen = boxes.filter((box) => box.alpha > 0.9);
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const vectors = seen.some(({ id }) => id[0] === "r");
@@ -208,15 +219,30 @@ const makeStage = (on) => {
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
       }
-      nameLayers(context, seen);
+      nameLayers(context, seen, layout);
     }
+    else nameLines(context, seen);
     nameVectors(context, seen);
+  };
+  // The parts of a layer that is a line: at its end, and at the one number across.
+  const nameLines = (context, seen) => {
+    context.font = `italic 14px ${SERIF}`;
+    context.fillStyle = plainColor("ink");
+    context.textAlign = "start";
+    for (const { id, member, tile, x, y, w, h } of seen) {
+      if (!tile || member > 0) continue;
+      const [letter, flat, tall] = [id[0], tile.w > 6 * tile.h, tile.h > 6 * tile.w];
+      const name = `${{ g: "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
+      if (flat ? "Rr".includes(letter) : tall && !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
+      else if (flat || tall) context.fillText(name, x + w + 5, y + h / 2 + 5);
+    }
   };
   // r and s of member 1 at the end of their lines, inside the largest matrix.
   const nameVectors = (context, seen) => {
     const of = (letter, test) => seen.filter((box) => box.id[0] === letter && box.member === 0 && test(box)).sort((a, b) => b.w * b.h - a.w * a.h)[0];
     const ghost = of("g", ({ layer }) => layer >= 0);
-    if (!ghost || ghost.h < 50 || !of("r", ({ tile }) => ghost.tile === tile)) return;
+    if (!ghost || Math.min(ghost.w, ghost.h) < 50 || !of("r", ({ tile }) => ghost.tile === tile)) return;
     context.font = `italic 17px ${SERIF}`;
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
@@ -225,22 +251,29 @@ const makeStage = (on) => {
     context.fillText("s", ghost.x + ghost.w - 5, ghost.y + 15);
     context.textAlign = "start";
   };
-  // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
-  const nameLayers = (context, boxes) => {
+  // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
+  const nameLayers = (context, boxes, { portrait, across, slotOf, slot }) => {
     context.font = "12px system-ui, sans-serif";
-    context.fillStyle = plainColor("page");
     context.textAlign = "start";
-    for (const { id, member, layer, group, tile, x, y, w, h } of boxes) {
+    for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
       const words = group?.name || titleOf(on.layers()[layer], layer);
-      if (room.h > (tile.count || group ? 20 : 90) && context.measureText(words).width < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      const long = context.measureText(words).width;
+      context.fillStyle = plainColor("page");
+      if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      if (inner) continue;
+      context.fillStyle = plainColor("muted");
+      const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(0).x + slot.w + portrait.left : frame.width;
+      const beside = x + w + 5 + long < end;
+      if (h < 20 && w > 60 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
+      if (w < 20 && h > 60) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
     }
   };
   // m and n at the edges of the matrices, below and beside them.
   const numberEdges = (context) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
-    if (!first || first.h < 14) return;
+    if (!first || Math.max(first.w, first.h) < 14) return;
     const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && (box.member < 0) === (first.member < 0) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
     const { plain, rows, n, kernel, strips, bands } = first.tile;
     context.fillStyle = plainColor("muted");
@@ -250,12 +283,12 @@ const makeStage = (on) => {
     const groups = groupsOf(first.tile);
     const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}${fold(bands, "band")}`;
     const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
-    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
+    if (n > 1) context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
     context.save();
     const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
-    if (!plain || rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
+    if (rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
     context.restore();
     context.textAlign = "start";
   };
@@ -312,6 +345,7 @@ const makeStage = (on) => {
     const saved = (scope) => totalOf(countAll(scope, DEEP, state.M)) - totalOf(countAll(scope, method, state.M));
     const lent = modulated && !DATA.refused[DEEP] ? Math.round((100 * saved(unmultiplied(layers))) / saved(layers)) : 0;
     setText(note, [
+      isWhole(state) ? "Press a layer to open it." : "",
       lent > 4 ? `${lent}% of what is saved are embeddings and other numbers that are stored once as they are, without r and s.` : "",
       thin ? `In ${plural(thin, "layer")} r and s cost as much as they save, or more: see ▲ below.` : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
