@@ -24,12 +24,8 @@ const tellAround = (words) => {
 };
 
 // One list for each layer, whose counts are then known.
-const alone = new WeakMap();
-const onlyLayer = (layers, at) => {
-  if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
-  return alone.get(layers[at]);
-};
-const scopeOf = (layers) => (isWhole(state) ? layers : onlyLayer(layers, state.layer));
+const alone = remembered((layer) => [layer]);
+const scopeOf = (layers) => (isWhole(state) ? layers : alone(layers[state.layer]));
 let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number of the picture is at first: so that every method fits, of the network as it was given. Nothing

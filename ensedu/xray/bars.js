@@ -45,7 +45,8 @@ const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
 };
-const outlineOf = (layers, method) => (METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? "" : "var(--shared)"); // gray: all biases are stored once
+// The color of what is no member's weight: gray where all of it is stored once.
+const toneOf = (layers, method) => `var(--${METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? method : "shared"})`;
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
 
 const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
@@ -70,8 +71,7 @@ const makeBars = (on) => {
       row.setAttribute("aria-disabled", "true");
       row.classList.add("refused");
       row.title = DATA.refused[method];
-      const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
-      track.replaceChildren(make("span", { class: "why" }, again ? `As for ${METHODS[again].label}.` : DATA.refused[method]));
+      track.replaceChildren(make("span", { class: "why" }, DATA.refused[method]));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
@@ -111,15 +111,13 @@ const makeBars = (on) => {
       const count = hidden ? zero() : countAll(layers, method, state.M);
       const total = totalOf(count);
       for (const role of ROLES) {
-        const wide = count[role] * perNumber;
-        segments[role].style.width = `${Math.min(wide, 4 * track)}px`;
+        segments[role].style.width = `${count[role] * perNumber}px`;
         segments[role].hidden = !count[role];
       }
       const chip = (count.per_member * perNumber) / state.M;
       segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
-      segments.biases.style.setProperty("--own", outlineOf(layers, method));
-      own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
-      own.classList.toggle("over", total * perNumber > track);
+      own.style.setProperty("--own", toneOf(layers, method));
+      own.style.setProperty("--deep", `${deep * perNumber}px`);
       const bytes = bytesOf(layers, method, state.M);
       const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
@@ -129,7 +127,6 @@ const makeBars = (on) => {
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
-    rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
@@ -177,7 +174,7 @@ const makeGauge = () => {
       ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
-    segments.biases.style.setProperty("--own", outlineOf(layers, to));
+    for (const role of ["scales", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));
     if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };

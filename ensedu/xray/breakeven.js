@@ -72,19 +72,9 @@ const makeMap = (on) => {
     context.rect(EDGE.left, EDGE.top, plain().w, plain().h);
     context.clip();
     context.beginPath();
-    const found = ground.totals.map(of);
-    found.forEach((M, x) => {
-      if (!Number.isFinite(M)) return;
-      if (filled && !x) context.moveTo(EDGE.left, yOf(1));
-      if (found[x - 1] === Infinity) context.lineTo(EDGE.left + GRAIN * (x - 1), 0); // between two columns it comes from above
-      context.lineTo(EDGE.left + GRAIN * x, yOf(Math.max(1, M)));
-    });
-    if (filled) {
-      context.lineTo(EDGE.left + plain().w, yOf(1));
-      context.lineTo(EDGE.left, yOf(1));
-      context.lineTo(EDGE.left, 0);
-      context.fill();
-    } else context.stroke();
+    ground.totals.forEach((totals, x) => context.lineTo(EDGE.left + GRAIN * x, yOf(clamp(of(totals), 1, 1e9)))); // what is never is far above
+    for (const x of filled ? [EDGE.left + plain().w, EDGE.left] : []) context.lineTo(x, yOf(1));
+    context[filled ? "fill" : "stroke"]();
     context.restore();
   };
 

@@ -220,9 +220,6 @@ def test_every_kind_of_layer_is_told_as_it_is(opened):
             assert int(total.replace(",", "")) == count.total
             assert sum(int(term.replace(",", "")) for term in terms) == count.total, method
         page.locator('button.bar[data-method="batch_ensemble"]').click()
-        saved = sum(3 * number for number in (77, 10))
-        total = picture.counts["deep_ensemble"].total - picture.counts["batch_ensemble"].total
-        assert f"{round(100 * saved / total)}% of what is saved" in words(page, ".drawn")
         for row, own in ((0, 77), (2, 10)):
             page.locator(f'.line[data-layer="{row}"]').click()
             assert words(page, ".sums strong") == str(own)
