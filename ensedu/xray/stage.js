@@ -237,7 +237,7 @@ const makeStage = (on) => {
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
-  const nameLayers = (context, boxes, { portrait, across, slotOf, slot }) => {
+  const nameLayers = (context, boxes, { portrait, across, slotOf }) => {
     context.font = "12px system-ui, sans-serif";
     context.textAlign = "start";
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
@@ -249,10 +249,10 @@ const makeStage = (on) => {
       if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
-      const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(0).x + slot.w + portrait.left : frame.width;
+      const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
       const beside = x + w + 5 + long < end;
-      if (h < 20 && w > 60 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
-      if (w < 20 && h > 60) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
+      if (h < 20 && w > 90 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
+      if (w < 20 && h > 90) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
     }
   };
   // m and n at the edges of the matrices, below and beside them.
