@@ -4,16 +4,15 @@ const GAP = 12; // pixels between tiles
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
-const LINE = 15; // and of a layer alone, which is seen as a line
+const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const UNDER = 26; // for m and n at the edges of a matrix
 
 // A long matrix is folded into strips beside each other, a flat one into bands below each other; its
 // area stays.
-const folded = (rows, columns, side, only) => {
-  const most = only ? LINE : LONG;
-  const fold = (long, short) => (long > most * side && long > 2 * short ? Math.round(Math.sqrt(long / short) / (only ? most : 1)) || 1 : 1);
+const folded = (rows, columns, longest) => {
+  const fold = (long, short) => (long > longest && long > 2 * short ? Math.round(Math.sqrt(long / short)) : 1);
   const [strips, bands] = [fold(rows, columns), fold(columns, rows)];
   return { strips, bands, w: (columns * strips) / bands, h: (rows * bands) / strips };
 };
@@ -43,7 +42,7 @@ const tilesOf = (layers, only) => {
     tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, side, only));
+  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only ? LINE : LONG) * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];

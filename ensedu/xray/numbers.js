@@ -131,15 +131,9 @@ const makeNumbers = (on) => {
   const [equation, meaning] = [make("strong"), make("span")];
   const words = make("p", { class: "told", role: "status" }, equation, meaning);
   const task = make("p", { class: "task" });
-  const window_ = ["row", "column"].map((key) => {
-    const range = make("input", { type: "range", min: 0, step: 1, "aria-label": `First ${key}` });
-    const output = make("output");
-    range.addEventListener("input", () => on.change({ [key]: Number(range.value) }));
-    return { key, range, output, element: make("label", { class: "slider sized" }, make("span", {}, `First ${key}`), range, output) };
-  });
   const others = make("span", { class: "others" });
   const origin = make("p", { class: "note" });
-  const tools = make("div", { class: "tools" }, others, ...window_.map(({ element }) => element));
+  const tools = make("div", { class: "tools" }, others);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
   let [shape, cells, asked] = ["", new Map(), 0];
   let [begun, touched, drag, arrays, before, current] = [];
@@ -281,19 +275,14 @@ const makeNumbers = (on) => {
     }
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
-    setText(origin, `${hint} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
+    const window_ = top || from ? ` Rows ${top + 1} to ${top + rows} of ${digits(ends[0])}, columns ${from + 1} to ${from + columns} of ${digits(ends[1])}.` : "";
+    setText(origin, `${hint}${window_} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     element.classList.toggle("varied", varies);
     element.classList.toggle("doubled", doubled);
     element.classList.toggle("paired", modulated);
     begun = begin;
     touched = [...cells.keys()].find((key) => key.startsWith("made")) ?? [...cells.keys()].find((key) => key[0] === "W");
-    window_.forEach(({ element: label, range, output, key }, k) => {
-      label.hidden = ends[k] <= side || Boolean(DATA.values);
-      range.max = Math.max(0, ends[k] - side);
-      range.value = state[key];
-      setText(output, `${state[key] + 1} of ${digits(ends[k])}`);
-    });
   };
 
   const show = (state, layer) => {

@@ -219,6 +219,7 @@ const makeStage = (on) => {
   const nameVectors = (context, seen, near) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
+    const doubled = seen.some(({ id }) => id[0] === "Z");
     for (const { id, member, tile, x, y, w, h } of seen) {
       if (!tile || member > 0) continue;
       const [letter, ratio] = [id[0], tile.w / tile.h];
@@ -230,7 +231,8 @@ const makeStage = (on) => {
         context.fillText(letter, down ? x + w + 7 : x + w - 13, down ? y + h - 7 : y + h + 17);
         continue;
       }
-      const name = `${{ g: "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      if (Math.min(w, h) < 4) continue; // too close to each other
+      const name = `${{ g: "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
