@@ -24,7 +24,7 @@ ZOOMS = {
     "model": (316, 515), "share": (660, 864), "map": (412, 759), "layer": (736, 922),
     "numbers": (852, 982),
 }  # fmt: skip
-CURVED = (854, 977)  # where it shares, with curves above the members
+CURVED = (854, 949)  # where it shares, with curves above the members
 #: And without the way between methods.
 HIDING = {
     "single": (694, 663), "deep_ensemble": (585, 773), "batch_ensemble": (783, 796),
