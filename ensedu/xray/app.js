@@ -24,15 +24,11 @@ const tellAround = (words) => {
 };
 
 // One list for each layer, whose counts are then known.
-const alone = new WeakMap();
-const onlyLayer = (layers, at) => {
-  if (!alone.has(layers[at])) alone.set(layers[at], [layers[at]]);
-  return alone.get(layers[at]);
-};
-const scopeOf = (layers) => (isWhole(state) ? layers : onlyLayer(layers, state.layer));
+const alone = remembered((layer) => [layer]);
+const scopeOf = (layers) => (isWhole(state) ? layers : alone(layers[state.layer]));
 let shown = ""; // what all but the picture shows
 const bases = new Map();
-// How large a number is at first: so that every method fits, of the network as it was given. Nothing
+// How large a number of the picture is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
 const baseOf = (state) => {
   const frame = stage.frame();
@@ -40,14 +36,11 @@ const baseOf = (state) => {
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
     const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
-    const layers = only ? [GIVEN[only.layer]] : GIVEN;
-    const most = Math.max(...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, DATA.ensemble_size))));
-    bases.set(key, { unit: fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, fitted(state)), most });
+    bases.set(key, fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, fitted(state)));
   }
   return bases.get(key);
 };
-const unitNow = () => baseOf(state).unit * 2 ** state.zoom;
-const perNumber = () => (bars.track() * 0.9 * 4 ** state.zoom) / Math.max(1, baseOf(state).most);
+const unitNow = () => baseOf(state) * 2 ** state.zoom;
 
 const address = (push) => {
   const hash = `#${encode(state)}`;
@@ -98,12 +91,12 @@ const draw = (now) => {
     if (share === 1) arrive(now);
   }
   const layers = layersOf(state);
-  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.track()} ${stage.frame().width} ${theme()}`;
+  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame().width} ${theme()}`;
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
     const layer = isWhole(state) ? null : layers[state.layer];
-    bars.show(state, scope, perNumber(), !layer);
+    bars.show(state, scope, !layer);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
@@ -148,12 +141,12 @@ const goTo = (view) => {
   change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of).unit);
+const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
   const next = settled(asked);
-  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next).unit * 2 ** next.zoom);
+  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next) * 2 ** next.zoom);
   return lost || small ? { ...next, zoom: zoomThatFits(next) } : next;
 };
 // What an address or a text sets: in sight, unless it says the scale.
@@ -226,10 +219,11 @@ const makeControls = () => {
     }
     rest.lastChild.href = `?alone#${encode(current)}`;
     setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
-    acts.hidden = isWhole(current);
-    deeper.hidden = current.view !== "layer";
+    acts.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     again.hidden = !varies(current);
+    const place = current.view === "numbers" ? numbers.tools : acts; // where its samples are turned
+    if (again.parentNode !== place) place.append(again);
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];

@@ -45,17 +45,21 @@ const roundBelow = (most) => {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
 };
-const outlineOf = (layers, method) => (METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? "" : "var(--shared)"); // gray: all biases are stored once
+// The color of what is no member's weight: gray where all of it is stored once.
+const toneOf = (layers, method) => `var(--${METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? method : "shared"})`;
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
 
 const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
 
+const LET_GO = 500; // milliseconds after which a hand has let go
+
 const makeBars = (on) => {
   const rows = new Map();
   const [rule, ruleWords] = ["rule", "rule-words"].map((name) => make("span", { class: name }));
+  const scale = make("span", { class: "scale" }, "scale:", rule, ruleWords);
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", make("span", { class: "scale" }, rule, ruleWords), "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
+    ...["", scale, "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = segmentsOf();
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -67,8 +71,7 @@ const makeBars = (on) => {
       row.setAttribute("aria-disabled", "true");
       row.classList.add("refused");
       row.title = DATA.refused[method];
-      const again = KEYS.slice(0, KEYS.indexOf(method)).find((other) => DATA.refused[other] === DATA.refused[method]);
-      track.replaceChildren(make("span", { class: "why" }, again ? `As for ${METHODS[again].label}.` : DATA.refused[method]));
+      track.replaceChildren(make("span", { class: "why" }, DATA.refused[method]));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
@@ -78,14 +81,29 @@ const makeBars = (on) => {
     + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title" }), body, about);
+  element.addEventListener("transitionend", () => element.classList.remove("rescaled"));
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
+  // How many parameters fill a track, of what, and what changes it once the hand lets go.
+  let [room, of, later] = [1, "", 0];
+  const rescale = (most) => {
+    if (document.querySelector(":active:is(input, canvas)")) return (later = setTimeout(rescale, LET_GO, most));
+    room = most;
+    element.classList.add("rescaled");
+    return on.resized();
+  };
 
-  // `perNumber` is pixels a number; all widths are read before any is written.
-  const show = (state, layers, perNumber, whole) => {
+  // All widths are read before any is written.
+  const show = (state, layers, whole) => {
     const current = chosen(state);
     const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
     const deep = DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M));
+    const most = Math.max(1, ...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, state.M))));
+    const what = whole ? "all" : `layer ${state.layer}`;
+    clearTimeout(later);
+    if (what !== of) [of, room] = [what, most];
+    else if (most > room || most < room / 6) later = setTimeout(rescale, LET_GO, most);
+    const perNumber = (0.9 * track) / room; // pixels
     for (const [method, { row, segments, track: own, cells }] of rows) {
       row.setAttribute("aria-pressed", method === current);
       if (DATA.refused[method]) continue;
@@ -93,15 +111,13 @@ const makeBars = (on) => {
       const count = hidden ? zero() : countAll(layers, method, state.M);
       const total = totalOf(count);
       for (const role of ROLES) {
-        const wide = count[role] * perNumber;
-        segments[role].style.width = `${Math.min(wide, 4 * track)}px`;
+        segments[role].style.width = `${count[role] * perNumber}px`;
         segments[role].hidden = !count[role];
       }
       const chip = (count.per_member * perNumber) / state.M;
       segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
-      segments.biases.style.setProperty("--own", outlineOf(layers, method));
-      own.style.setProperty("--deep", `${Math.min(deep * perNumber, 4 * track)}px`);
-      own.classList.toggle("over", total * perNumber > track);
+      own.style.setProperty("--own", toneOf(layers, method));
+      own.style.setProperty("--deep", `${deep * perNumber}px`);
       const bytes = bytesOf(layers, method, state.M);
       const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
@@ -111,12 +127,11 @@ const makeBars = (on) => {
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
-    rule.parentNode.hidden = length * perNumber > 240; // of hardly any parameters
     rule.style.width = `${length * perNumber}px`;
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
-  return { element, show, track: () => track };
+  return { element, show, scale: () => `${track} ${room}` };
 };
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.
@@ -125,10 +140,11 @@ const makeGauge = () => {
   const number = make("strong");
   const words = make("span");
   const mark = make("i", { class: "mark" });
+  const ticks = make("span", { class: "ticks" });
   const element = make("p", { class: "gauge", "aria-hidden": "true" }, make("span", {}, number, words),
-    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark));
-  let [painted, color] = ["", ""];
-  const show = (state, layers) => {
+    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark), ticks);
+  let [painted, color, ticked] = ["", "", ""];
+  const show = (state, layers, width) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
@@ -147,8 +163,18 @@ const makeGauge = () => {
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
     }
+    // One network after the other, and as many of them have a number as have room.
+    const across = most / (totalOf(one) || 1);
+    ticks.hidden = across < 1.5;
+    const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
+    if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {
+      ticks.style.setProperty("--one", `${100 / across}%`);
+      const last = step * Math.floor(across / step + 1e-9);
+      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 80);
+      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
+    }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
-    segments.biases.style.setProperty("--own", outlineOf(layers, to));
+    for (const role of ["scales", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));
     if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };

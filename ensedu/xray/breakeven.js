@@ -51,36 +51,30 @@ const makeMap = (on) => {
   const paint = (key, layersAt) => {
     const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
     const image = new ImageData(columns, rows);
-    const [ours, theirs] = [SHARING, DEEP].map((method) => parsedColor(colorOf(method)));
+    const ours = parsedColor(colorOf(SHARING));
     const surfaces = RIVALS.map((method) => surfaceOf(method, layersAt));
     const totals = Array.from({ length: columns }, (_, x) => surfaces.map((surface) => surface(widthAt(EDGE.left + GRAIN * x))));
     for (let y = 0; y < rows; y += 1) {
       const more = membersAt(EDGE.top + GRAIN * y) - 1;
       for (let x = 0; x < columns; x += 1) {
         const [apart, shared] = totals[x].map(([one, step]) => one + more * step);
-        const at = 4 * (y * columns + x);
-        image.data.set(apart <= shared ? theirs : ours, at);
-        image.data[at + 3] = 255 * (0.22 + 0.7 * (apart <= shared ? 0.35 : clamp(Math.log(apart / shared) / Math.log(24), 0, 1)));
+        image.data.set([...ours, 255 * (0.22 + 0.7 * clamp(Math.log(apart / shared) / Math.log(24), 0, 1))], 4 * (y * columns + x));
       }
     }
     const picture = new OffscreenCanvas(columns, rows);
     picture.getContext("2d").putImageData(image, 0, 0);
     ground = { key, picture, totals, surfaces };
   };
-  // A line at so many members over all widths.
-  const trace = (context, of) => {
+  // A line at so many members over all widths; or all that lies under it.
+  const trace = (context, of, filled) => {
     context.save();
     context.beginPath();
     context.rect(EDGE.left, EDGE.top, plain().w, plain().h);
     context.clip();
     context.beginPath();
-    const found = ground.totals.map(of);
-    found.forEach((M, x) => {
-      if (!Number.isFinite(M)) return;
-      if (found[x - 1] === Infinity) context.lineTo(EDGE.left + GRAIN * (x - 1), 0); // between two columns it comes from above
-      context.lineTo(EDGE.left + GRAIN * x, yOf(Math.max(1, M)));
-    });
-    context.stroke();
+    ground.totals.forEach((totals, x) => context.lineTo(EDGE.left + GRAIN * x, yOf(clamp(of(totals), 1, 1e9)))); // what is never is far above
+    for (const x of filled ? [EDGE.left + plain().w, EDGE.left] : []) context.lineTo(x, yOf(1));
+    context[filled ? "fill" : "stroke"]();
     context.restore();
   };
 
@@ -97,6 +91,8 @@ const makeMap = (on) => {
       context.fillText(said, x, y);
     };
     context.drawImage(ground.picture, EDGE.left, EDGE.top, plain().w, plain().h);
+    context.fillStyle = blended(plainColor("page"), colorOf(DEEP), 0.46);
+    trace(context, ([apart, shared]) => crossing([apart, shared], 1), true);
     context.strokeStyle = colorOf(RIVALS.at(-1));
     context.lineWidth = 2.5;
     trace(context, ([apart, , spread]) => crossing([apart, spread], 1));
@@ -107,7 +103,8 @@ const makeMap = (on) => {
       context.globalAlpha = 0.5;
       trace(context, (totals) => crossing(totals, times));
       context.globalAlpha = 1;
-      text(`${times} ×`, EDGE.left + GRAIN * ground.totals.findIndex((totals) => crossing(totals, times) <= ends.M) + 6, EDGE.top + 15, "start");
+      const from = ground.totals.findIndex((totals) => crossing(totals, times) <= ends.M);
+      if (from >= 0) text(`${times} ×`, EDGE.left + GRAIN * from + 6, EDGE.top + 15, "start");
     }
     context.fillStyle = plainColor("ink");
     for (const h of TICKS.width) text(digits(h), xOf(h), size.height - EDGE.bottom + 18);

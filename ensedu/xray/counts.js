@@ -93,22 +93,22 @@ const countLayer = (layer, method, M) => {
   }
   return count;
 };
+// What follows from an object, found once.
+const remembered = (of) => {
+  const known = new WeakMap();
+  return (given) => {
+    if (!known.has(given)) known.set(given, of(given));
+    return known.get(given);
+  };
+};
 // Every number grows by the same with each member, so a list of layers is gone through once a method.
-const lines = new WeakMap();
+const linesOf = remembered(() => ({}));
 const onLine = (layers, key, M, at) => {
-  if (!lines.has(layers)) lines.set(layers, {});
-  const [one, two] = (lines.get(layers)[key] ??= [at(1), at(2)]);
+  const [one, two] = (linesOf(layers)[key] ??= [at(1), at(2)]);
   return Object.fromEntries(Object.keys(one).map((name) => [name, one[name] + (M - 1) * (two[name] - one[name])]));
 };
 const countAll = (layers, method, M) =>
   onLine(layers, method, M, (size) => layers.reduce((sum, layer) => addTo(sum, countLayer(layer, method, size)), zero()));
-
-// The layers without a matrix, as one list, whose counts are then known.
-const without = new WeakMap();
-const unmultiplied = (layers) => {
-  if (!without.has(layers)) without.set(layers, layers.filter(({ matrices }) => !matrices.length));
-  return without.get(layers);
-};
 
 const passesOf = (method, M) => (METHODS[method].members || METHODS[method].stochastic ? M : 1);
 

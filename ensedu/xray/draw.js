@@ -97,7 +97,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
     const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
     context.globalAlpha = alpha;
-    const own = owns[box.tone ?? 0];
+    const own = box.member < 0 && (box.look === "biases" || box.look === "scales") ? gray : owns[box.tone ?? 0]; // stored once
     const image = textureOf(box);
     context.lineWidth = 1;
     if (box.look === "made" && box.tile && box.inner) {
@@ -121,7 +121,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
       context.setLineDash([]);
     } else if (box.look === "biases") {
-      context.strokeStyle = box.member < 0 ? gray : own;
+      context.strokeStyle = own;
       if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);
       else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
     } else if (box.look === "scales") {

@@ -56,7 +56,7 @@ const makeFormula = (on) => {
       numbers = [...all, 0].map(() => make("small"));
       line.replaceChildren(about);
       all.forEach(([role, words], k) => {
-        const term = make(role ? "button" : "span", { class: `term ${role}`, ...(role ? { type: "button", "data-role": role, title: ROLE_WORDS[role], style: role === "biases" ? `--own: ${outlineOf(layers, method) || `var(--${method})`}` : null } : {}) }, words);
+        const term = make(role ? "button" : "span", { class: `term ${role}`, ...(role ? { type: "button", "data-role": role, title: ROLE_WORDS[role], style: `--own: ${toneOf(layers, method)}` } : {}) }, words);
         if (role) onPointing(term, on.light, role);
         line.append(k ? "+" : "", make("span", { class: "addend" }, term, numbers[k]));
       });

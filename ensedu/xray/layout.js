@@ -4,6 +4,7 @@ const GAP = 12; // pixels between tiles
 const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
+const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const UNDER = 26; // for m and n at the edges of a matrix
@@ -41,10 +42,14 @@ const tilesOf = (layers, only) => {
     tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, LONG * side));
+  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only ? LINE : LONG) * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
-  return { tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0 };
+  const [{ w, h }] = only ? tiles : [{}];
+  return {
+    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
+    flat: w > 6 * h, tall: h > 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+  };
 };
 
 // Of thousands of matrices some neighbors stand together as one tile.
@@ -66,13 +71,13 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 9 : 5);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side }, unit, thin) => {
-  const [near, apart] = [Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+const shelves = ({ tiles, side, air }, unit, thin) => {
+  const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
   const sized = tiles.map((tile) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
     const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
-    return { tile, w, h, r, s, b, left: tile.plain ? apart : 2 * r + near, top: tile.plain ? apart : 2 * s + near, below: tile.bias ? b + 3 : 0 };
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : 2 * r + near, top: tile.plain ? apart : 2 * s + near, below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
@@ -164,9 +169,10 @@ const portraitOf = (content, unit) => {
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const { members } = METHODS[method];
+  const { members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const narrow = frame.width < NARROW;
+  const narrow = frame.width < NARROW || content.flat;
+  const head = isSolo(method) ? 0 : frame.head;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
@@ -174,16 +180,18 @@ const roomsOf = (content, method, M, unit, frame) => {
   const offsets = strip(sum(({ bias }) => bias));
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : 1.5) * GAP, frame.above];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above];
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
-  // On a phone what is stored once stands above the members, elsewhere at their left.
-  const left = { x: 0, y: frame.head };
-  const home = { x: 0, y: left.y + (narrow ? 4 : above) };
+  // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
+  const left = { x: 0, y: head };
+  const home = { x: 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * portrait.w + GAP > frame.width;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + frame.head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: frame.head };
+  // Where nothing is stored once, nothing keeps its room.
+  const empty = narrow && isApart(method) && !body && !content.kept && !CURVES;
+  const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: head };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
   const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
   const rows = Math.ceil(M / most);
@@ -210,6 +218,7 @@ const compose = (content, method, M, unit, frame) => {
   const boxes = new Map();
   const put = (id, x, y, w, h, look, more) => boxes.set(id, { id, x, y, w, h, look, alpha: 1, gray: 0, ...more });
 
+  const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
     const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped };
     const own = apart || (body && tile.head);
@@ -225,22 +234,22 @@ const compose = (content, method, M, unit, frame) => {
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
-        put(`r.${tile.id}.${i}`, left - r - 2, top, r, h, "per_member", { ...member, texture: "r" });
-        put(`s.${tile.id}.${i}`, left, top - s - 2, w, s, "per_member", { ...member, texture: "s" });
+        put(`r.${tile.id}.${i}`, left - r - air, top, r, h, "per_member", { ...member, texture: "r" });
+        put(`s.${tile.id}.${i}`, left, top - s - air, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, left - 2 * r - 3, top, r, h, "scales", member);
-          put(`S.${tile.id}.${i}`, left, top - 2 * s - 3, w, s, "scales", member);
+          put(`R.${tile.id}.${i}`, left - 2 * r - 1.5 * air, top, r, h, "scales", member);
+          put(`S.${tile.id}.${i}`, left, top - 2 * s - 1.5 * air, w, s, "scales", member);
         }
       }
       const mine = apart || (members && !tile.plain && (!body || tile.head));
       if (tile.bias && (mine || i === 0)) {
         const from = mine ? at : home;
-        put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 3, w, b, "biases", mine ? member : { ...about, member: -1 });
+        put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 1 + air, w, b, "biases", mine ? member : { ...about, member: -1 });
       }
     }
     if (!doubled || tile.plain) continue;
     put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "scales", { ...about, member: -1 });
-    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 3 + second[1], w, b, "biases", { ...about, member: -1 });
+    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", { ...about, member: -1 });
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };

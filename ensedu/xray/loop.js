@@ -1,9 +1,8 @@
 // The way through the stops as a picture that moves: an SVG that repeats itself and needs no script.
 const [HOLD, MOVE, FADE] = [1.8, 1, 0.25]; // seconds at a stop, on the way to the next, and until words are gone
 const STEPS = 16; // of a way
-const LOOP = { width: 960, head: 52, above: 22 + (CURVES ? CURVE_HIGH : 0), height: 360 + (CURVES ? CURVE_HIGH : 0), words: 230 };
+const LOOP = { width: 960, head: 52, above: 22, height: 360, words: 230 };
 const [LEFT, TOP_ROOM, RAIL] = [20, 86, 84]; // pixels beside, above and below the picture
-const SHAKEN = { r: 2, s: 2, W: 3, Z: 3, g: 3 }; // at which stop what varies
 const tenths = (number) => Math.round(number * 10) / 10;
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -42,6 +41,7 @@ const loopOf = (state, layers, name, write) => {
   };
   const [gray, muted] = [plainColor("shared"), plainColor("muted")];
   const colors = stops.map(colorOf);
+  const tones = stops.map((method, k) => (METHODS[method].members ? colors[k] : gray));
 
   // What is seen at each moment is what the screen shows there; what moves alike is one group, and what looks alike
   // stands once in the file.
@@ -60,14 +60,14 @@ const loopOf = (state, layers, name, write) => {
   for (const id of new Set(frames.flatMap(({ boxes }) => [...boxes.keys()]))) {
     const there = frames.map(({ boxes }) => boxes.get(id));
     const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
-    const { w, h, look, inner, member } = at.reduce((best, box) => (box.w * box.h > best.w * best.h ? box : best));
+    const { w, h, look, inner } = at.reduce((best, box) => (box.w * box.h > best.w * best.h ? box : best));
     const { x, y } = at[0];
     const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent" }[look] ?? "plain";
     const ways = {
-      kind, member, letter: id[0],
+      kind,
       moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
       seen: there.map((box) => +(box?.alpha ?? 0).toFixed(2)),
-      colors: at.map((box, k) => (look === "lent" || (look === "biases" && box.member < 0) ? gray : blended(frames[k].owns[box.tone ?? 0], gray, box.gray))),
+      colors: at.map((box, k) => (look === "lent" || (/biases|scales/.test(look) && box.member < 0) ? gray : blended(frames[k].owns[box.tone ?? 0], gray, box.gray))),
     };
     const key = JSON.stringify(ways);
     if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });
@@ -75,39 +75,17 @@ const loopOf = (state, layers, name, write) => {
     const [wide, high] = [w, h].map((side) => Math.max(1, tenths(side)));
     group.path += `M${tenths(x - group.x)} ${tenths(y - group.y)}h${wide}v${high}h${-wide}z`;
   }
-  const shaken = ({ letter, member }) => {
-    const phase = letter === "W" ? 0 : member; // one copy for all
-    const at = stops.indexOf(STOPS[SHAKEN[letter]]);
-    if (at < 0) return "";
-    const begin = moments[2 * at];
-    const steps = Array.from({ length: 25 }, (_, k) => [begin + (HOLD * k) / 24, k % 24 ? `${tenths(2 * Math.sin(3 * k + phase))} ${tenths(2 * Math.cos(4 * k + phase))}` : "0 0"]);
-    const all = [...(begin ? [[0, "0 0"]] : []), ...steps, [seconds, "0 0"]];
-    return `<animateTransform attributeName="transform" type="translate" additive="sum" values="${all.map(([, by]) => by).join(";")}" ${timed(all.map(([time]) => time))}/>`;
-  };
   const drawn = [...groups.values()].map((group) => {
     const { kind, x, y, moved, seen } = group;
     if (!shapes.has(group.path)) shapes.set(group.path, `s${shapes.size}`);
     const places = moved.map(([dx, dy]) => `${tenths(x + dx)} ${tenths(y + dy)}`);
     const inked = { outline: "stroke", dashed: "", inner: "" }[kind] ?? "fill";
     const first = group.colors[Math.max(0, seen.findIndex(Boolean))];
-    const fill = kind === "hatched" ? `url(#h${Math.max(0, colors.indexOf(first))})` : inked === "fill" ? first : "none";
+    const fill = kind === "hatched" ? `url(#h${tones.indexOf(first)})` : inked === "fill" ? first : "none";
     const stroke = { outline: first, hatched: first, dashed: muted, inner: muted }[kind] ?? "none";
     return `<g class="${kind}" transform="translate(${places[0]})" opacity="${seen[0]}" fill="${fill}" stroke="${stroke}">`
-      + `${track(places, 'animateTransform attributeName="transform" type="translate"')}${shaken(group)}${track(seen, 'animate attributeName="opacity"')}`
+      + `${track(places, 'animateTransform attributeName="transform" type="translate"')}${track(seen, 'animate attributeName="opacity"')}`
       + `${inked && kind !== "hatched" ? track(group.colors, `animate attributeName="${inked}"`) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
-  });
-
-  // Above the members what they learned.
-  const curves = Array.from({ length: CURVES ? state.M : 0 }, (_, i) => {
-    const rooms = layouts.map((layout) => ({ x: layout.slotOf(i).x + layout.portrait.left, y: layout.slotOf(i).y - CURVE_HIGH, w: layout.portrait.w - layout.portrait.left, h: CURVE_HIGH - 12 }));
-    const seen = rooms.map(({ y }, k) => Number(i < layouts[k].ghosts && y + CURVE_HIGH < LOOP.height && Boolean(rowAt(stops[k], i))));
-    const spots = rooms.map((room, k) => (seen[k] ? room : rooms[Math.max(0, seen.lastIndexOf(1, k))]));
-    const lines = stops.map((method, k) => (rowAt(method, i) ?? rowAt(stops[seen.indexOf(1)], i) ?? []).map((value, n) => placeOf(CURVES.x[n], value, spots[k]).map(tenths)).join(" "));
-    const dots = (CURVES.points ?? []).map(([a, b]) => `M${placeOf(a, b, { ...spots[0], x: -1, y: -1 }).map(tenths).join(" ")}h2.5v2.5h-2.5z`).join("");
-    if (!shapes.has(dots)) shapes.set(dots, `s${shapes.size}`);
-    const places = spots.map(({ x, y }) => `${tenths(x)} ${tenths(y)}`);
-    return `<g opacity="${seen[0]}">${animated("opacity", seen)}<g fill="${muted}" transform="translate(${places[0]})"><animateTransform attributeName="transform" type="translate" ${values(places)} ${smooth}/><use href="#${shapes.get(dots)}"/></g>`
-      + `<polyline fill="none" stroke="${colors[0]}" stroke-width="2" points="${lines[0]}">${animated("points", lines)}${animated("stroke", colors)}</polyline></g>`;
   });
 
   // Each stop has its words; the bar of the total and the slider move through all of them.
@@ -140,21 +118,21 @@ const loopOf = (state, layers, name, write) => {
     edges = edges.map((edge, k) => edge + wide[k]);
     const place = `y="${BAR.y}" height="${BAR.h}" x="${from[0]}" width="${tenths(wide[0])}"`;
     const moves = animated("x", from) + animated("width", wide.map(tenths));
-    if (role === "scales") return stops.map((_, k) => (wide[k] ? `<g opacity="0">${fading(k)}<rect ${place} fill="url(#h${k})" stroke="${colors[k]}">${moves}</rect></g>` : "")).join("");
-    const [inked, color] = role === "biases" ? ["stroke", colors] : ["fill", role === "shared" ? colors.map(() => gray) : colors];
+    if (role === "scales") return stops.map((_, k) => (wide[k] ? `<g opacity="0">${fading(k)}<rect ${place} fill="url(#h${k})" stroke="${tones[k]}">${moves}</rect></g>` : "")).join("");
+    const [inked, color] = role === "biases" ? ["stroke", tones] : ["fill", role === "shared" ? colors.map(() => gray) : colors];
     return `<rect ${place} ${inked === "fill" ? "" : 'fill="none" '}${inked}="${color[0]}">${moves}${animated(inked, color)}</rect>`;
   });
   const high = TOP_ROOM + Math.max(...layouts.map((layout) => layout.high)) + RAIL;
   const knobs = stops.map((_, k) => tenths(LEFT + (LOOP.width * (k + 0.5)) / stops.length));
   const rail = stops.map((method, k) => `<circle cx="${knobs[k]}" cy="${high - 50}" r="4" fill="${colors[k]}"/><text x="${knobs[k]}" y="${high - 22}" text-anchor="middle" font-size="15" fill="${muted}">${STOP_WORDS[STOPS.indexOf(method)]}</text>`);
-  const hatches = colors.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
+  const hatches = tones.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
     + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
     + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .16 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
-    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${muted}" stroke-dasharray="3"/>${bar.join("")}`
-    + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${curves.join("")}${words.join("")}</g>`
+    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${plainColor("grid")}" class="ghost"/>${bar.join("")}`
+    + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${words.join("")}</g>`
     + `<path d="M${knobs[0]} ${high - 50}H${knobs.at(-1)}" stroke="${plainColor("grid")}" stroke-width="3"/>${rail.join("")}`
     + `<circle cx="${knobs[0]}" cy="${high - 50}" r="9" fill="${colors[0]}" stroke="${plainColor("page")}" stroke-width="2">${animated("cx", knobs)}${animated("fill", colors)}</circle></svg>`;
 };

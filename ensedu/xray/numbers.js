@@ -57,34 +57,35 @@ const nameOfNumber = ({ random }, kind, i, ...at) => {
   const letter = kind === "made" ? "W" : kind.replace(/^[σd]/, "");
   return `${kind[0] === "σ" ? "σ of " : random(kind) ? "μ of " : ""}${letter}${i < 0 ? "" : SUBSCRIPTS(i + 1)}[${at.map((k) => k + 1).join(", ")}]`;
 };
+// An equation, and what it means.
 const tell = (arrays, key) => {
   const [kind, i, ...at] = partsOf(key);
   const { stored, chance, random, owner, entry, factors, made, members, modulated, spread, apart } = arrays;
   const [name, row, value] = [nameOfNumber(arrays, kind, i, ...at), at[0] + 1, plainNumber(arrays.valueOf(key))];
   const is = `${name} = ${value}`;
-  if (kind === "x") return `${is}: an input, the same for all; it is not stored. It multiplies row ${row} of every matrix.`;
+  if (kind === "x") return [is, `An input, the same for all and not stored. It multiplies row ${row} of every matrix.`];
   if (kind === "y") {
     const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
-    return `${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}: inputs times a column of the matrix, and the bias.`;
+    return [`${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
   }
   const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of W${SUBSCRIPTS(i + 1)}`;
-  if (kind === "dz") return `${is}: ${entry("z", i, ...at) ? "this sample keeps" : "this sample leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`;
+  if (kind === "dz") return [is, `This sample ${entry("z", i, ...at) ? "keeps" : "leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`];
   const drawn = kind === "made" ? "W" : kind[1];
   if (isMade(key) && random(drawn)) {
     const from = owner(drawn, i);
-    return `${name} = μ + σ · ε = ${plainNumber(stored(drawn, from, ...at))} + ${plainNumber(stored(`σ${drawn}`, from, ...at))} · ${bracketed(chance(drawn, i, ...at))} = ${value} in this draw, and stored nowhere.${modulated ? ` It scales ${whose(drawn)}.` : ""}`;
+    return [`${name} = μ + σ · ε = ${plainNumber(stored(drawn, from, ...at))} + ${plainNumber(stored(`σ${drawn}`, from, ...at))} · ${bracketed(chance(drawn, i, ...at))} = ${value}`, `Computed in this draw, never stored.${modulated ? ` It scales ${whose(drawn)}.` : ""}`];
   }
   if (kind === "made") {
     const parts = factors(...at);
     const names = parts.map(([letter, ...place]) => nameOfNumber({ random: () => false }, letter, letter === "W" ? -1 : i, ...place));
-    return `${name} = ${names.join(" · ")} = ${parts.map(([letter, ...place]) => bracketed(entry(letter, i, ...place))).join(" · ")} = ${value}${arrays.varies ? " in this draw" : ""}: computed, never stored.`;
+    return [`${name} = ${names.join(" · ")} = ${parts.map(([letter, ...place]) => bracketed(entry(letter, i, ...place))).join(" · ")} = ${value}`, `Computed${arrays.varies ? " in this draw" : ""}, never stored.`];
   }
-  if (kind[0] === "σ") return `${is}, the typical distance of a draw from μ. Stored for it is ρ = ${plainNumber(Math.log(Math.expm1(stored(kind, i, ...at))))}, and σ = log(1 + e^ρ) is always positive.`;
-  if (random(kind)) return `${is}: stored${members ? " by this member" : " once"}. All draws lie around it.`;
-  if (kind === "b") return `${is}: ${i < 0 ? "stored once, " : `member ${i + 1}’s own, `}added to output ${row}.`;
-  if ("rs".includes(kind)) return `${is}: member ${i + 1}’s own. It scales ${whose(kind)}.`;
-  if (apart) return `${is}: stored for member ${i + 1} alone. Change it, and no other member moves.`;
-  return members ? `${is}: stored once, and a part of every member’s matrix. Change it, and all members move.` : `${is}: stored once.`;
+  if (kind[0] === "σ") return [is, `The typical distance of a draw from μ. Stored for it is ρ = ${plainNumber(Math.log(Math.expm1(stored(kind, i, ...at))))}, and σ = log(1 + e^ρ) is always positive.`];
+  if (random(kind)) return [is, `Stored ${members ? "by this member" : "once"}. All draws lie around it.`];
+  if (kind === "b") return [is, `${i < 0 ? "Stored once" : `Member ${i + 1}’s own`}, added to output ${row}.`];
+  if ("rs".includes(kind)) return [is, `Member ${i + 1}’s own. It scales ${whose(kind)}.`];
+  if (apart) return [is, `Stored for member ${i + 1} alone. Change it, and no other member moves.`];
+  return [is, members ? "Stored once, and a part of every member’s matrix. Change it, and all members move." : "Stored once."];
 };
 
 // Small tasks; each says itself whether a method has it, and whether it is done.
@@ -116,7 +117,7 @@ const TASKS = [
 
 // So many members stand beside each other in a room so wide, or below each other on a phone; of what is drawn one, large.
 const perPage = (state, { matrix, apart, modulated, varies }, room) => {
-  if (varies) return 1;
+  if (varies || (modulated && room < NARROW)) return 1;
   if (room < NARROW) return 2;
   const [cell, gaps] = document.documentElement.clientWidth <= 1000 ? [32, 32] : [44, 52]; // as the style has it
   const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + gaps;
@@ -127,20 +128,15 @@ const perPage = (state, { matrix, apart, modulated, varies }, room) => {
 
 const makeNumbers = (on) => {
   const shelf = make("div", { class: "shelf" });
-  const words = make("p", { class: "told", role: "status" });
+  const [equation, meaning] = [make("strong"), make("span")];
+  const words = make("p", { class: "told", role: "status" }, equation, meaning);
   const task = make("p", { class: "task" });
-  const window_ = ["row", "column"].map((key) => {
-    const range = make("input", { type: "range", min: 0, step: 1, "aria-label": `First ${key}` });
-    const output = make("output");
-    range.addEventListener("input", () => on.change({ [key]: Number(range.value) }));
-    return { key, range, output, element: make("label", { class: "slider sized" }, make("span", {}, `First ${key}`), range, output) };
-  });
   const others = make("span", { class: "others" });
-  const origin = make("span", { class: "note" });
-  const tools = make("div", { class: "tools" }, origin, ...window_.map(({ element }) => element), others);
-  const element = make("div", { class: "numbers", hidden: "" }, shelf, make("div", { class: "beside" }, words, tools, task));
+  const origin = make("p", { class: "note" });
+  const tools = make("div", { class: "tools" }, others);
+  const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
   let [shape, cells, asked] = ["", new Map(), 0];
-  let [first, touched, drag, arrays, before, current] = [];
+  let [begun, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" }, "Another task");
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
@@ -157,12 +153,13 @@ const makeNumbers = (on) => {
   const touch = (key) => light((touched = key));
   const light = () => {
     for (const [key, cell] of cells) {
-      const related = touched && key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.place)) || (isMade(touched) && isPartOf(key, touched, arrays.place)));
+      const related = key !== touched && ((isMade(key) && isPartOf(touched, key, arrays.place)) || (isMade(touched) && isPartOf(key, touched, arrays.place)));
       cell.classList.toggle("touched", key === touched);
       cell.classList.toggle("moves", Boolean(related));
     }
-    const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
-    setText(words, [...(touched ? [tell(arrays, touched)] : []), ...(touched === first ? [hint] : [])].join(" "));
+    const [is, means] = tell(arrays, touched);
+    setText(equation, is);
+    setText(meaning, means);
   };
 
   const cellOf = (key, name) => {
@@ -277,17 +274,15 @@ const makeNumbers = (on) => {
       others.append(` ${members ? "member" : "sample"}${each > 1 ? `s ${begin + 1} to` : ""} ${end} of ${count}`);
     }
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
-    setText(origin, DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s.");
+    const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
+    const window_ = top || from ? ` Rows ${top + 1} to ${top + rows} of ${digits(ends[0])}, columns ${from + 1} to ${from + columns} of ${digits(ends[1])}.` : "";
+    setText(origin, `${hint}${window_} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     element.classList.toggle("varied", varies);
     element.classList.toggle("doubled", doubled);
-    touched = first = varies ? [...cells.keys()].find((key) => key.startsWith("made")) : null;
-    window_.forEach(({ element: label, range, output, key }, k) => {
-      label.hidden = ends[k] <= side || Boolean(DATA.values);
-      range.max = Math.max(0, ends[k] - side);
-      range.value = state[key];
-      setText(output, `${state[key] + 1} of ${digits(ends[k])}`);
-    });
+    element.classList.toggle("paired", modulated);
+    begun = begin;
+    touched = [...cells.keys()].find((key) => key.startsWith("made")) ?? [...cells.keys()].find((key) => key[0] === "W");
   };
 
   const show = (state, layer) => {
@@ -305,7 +300,7 @@ const makeNumbers = (on) => {
     for (const [key, cell] of cells) {
       const value = arrays.valueOf(key);
       const text = plainNumber(value);
-      if (isMade(key)) setText(cell, squeezed(value, arrays.varies));
+      if (isMade(key)) setText(cell, squeezed(value, arrays.varies && on.room() > NARROW));
       else if (document.activeElement !== cell || drag) cell.value = text.length > 4 ? text.replace(/^(−?)0\./, "$1.") : text;
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 12 : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
@@ -320,7 +315,7 @@ const makeNumbers = (on) => {
     task.classList.remove("done");
     if (!offered.length) return setText(taskWords, "");
     const { words, check } = offered[asked % offered.length];
-    const places = [...cells.keys()].filter((key) => key.startsWith("made 0 ")).map((key) => partsOf(key).slice(2));
+    const places = [...cells.keys()].filter((key) => key.startsWith(`made ${begun} `)).map((key) => partsOf(key).slice(2));
     const [done, said] = check(arrays, editsOf(current), (i) => places.every(([a, b]) => close(arrays.made(i, a, b), before.made(i, a, b))), places);
     setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
     return task.classList.toggle("done", Boolean(done));
@@ -336,5 +331,5 @@ const makeNumbers = (on) => {
       { transformOrigin: "0 0", transform: "none", opacity: 1 },
     ], { duration: WAY, easing: "cubic-bezier(0.3, 0, 0.2, 1)" });
   };
-  return { element, show, grow };
+  return { element, tools, show, grow };
 };

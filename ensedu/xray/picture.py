@@ -25,6 +25,8 @@ PARTS = (
     "counts", "state", "values", "layout", "draw", "bars", "curves", "formula", "tree", "stage",
     "numbers", "loop", "breakeven", "app",
 )  # fmt: skip
+#: Of scripts what a page does without: indentation, and lines that only comment.
+INDENTED = re.compile(r"(?m)^[ ]+|^ *//.*\n")
 #: Sizes of a network in one word.
 SIZES = re.compile(r"\d+(-\d+)+")
 MOST_MEMBERS = 64
@@ -147,7 +149,7 @@ class XRay:
         """
         more = {} if opening is None else {"opening": opening}
         data = json.dumps(self.data() | more, ensure_ascii=False, separators=(",", ":"))
-        scripts = "\n".join(_part(f"{part}.js") for part in PARTS)
+        scripts = INDENTED.sub("", "\n".join(_part(f"{part}.js") for part in PARTS))
         rows = "".join(
             f"<tr><th>{escape(METHODS[key].label)}</th><td>{count.total:,}</td></tr>"
             for key, count in self.counts.items()

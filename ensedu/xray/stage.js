@@ -39,7 +39,7 @@ const makeStage = (on) => {
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
   let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
   const composed = new Map();
-  const contents = new WeakMap();
+  const contents = remembered((layers) => tilesOf(layers));
 
   const measure = () => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
@@ -49,11 +49,7 @@ const makeStage = (on) => {
     composed.clear();
     return frame;
   };
-  const contentOf = (layers, only) => {
-    if (only) return tilesOf(layers, only);
-    if (!contents.has(layers)) contents.set(layers, tilesOf(layers));
-    return contents.get(layers);
-  };
+  const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
   const cached = (name, of) => {
     if (!composed.has(name)) {
       if (composed.size > 24) composed.clear();
@@ -107,7 +103,7 @@ const makeStage = (on) => {
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
     gauge.element.hidden = Boolean(refused);
-    gauge.show(state, on.scope(layers));
+    gauge.show(state, on.scope(layers), frame.width);
     markStop(state, layers);
     if (inNumbers) {
       more.hidden = true;
@@ -122,7 +118,8 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const { high: most, lost, small } = extentOf(state, layers, unit);
-    const high = state.method ? clamp(layout.high, 120, most) : most;
+    // At rest on a phone what is not used is not kept free.
+    const high = state.method || (frame.width < NARROW && !share && !motion) ? clamp(layout.high, 120, most) : most;
     on.wants(!refused && (lost || small));
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
@@ -143,6 +140,11 @@ const makeStage = (on) => {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
       if (!isWhole(state) && !share) numberEdges(context);
+      const pointed = hover?.layer >= 0 && boxes.find(({ id }) => id === hover.id); // a press opens it
+      if (pointed) {
+        Object.assign(context, { strokeStyle: plainColor("ink"), lineWidth: 2 });
+        context.strokeRect(pointed.x - 2, pointed.y - 2, pointed.w + 4, pointed.h + 4);
+      }
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
@@ -152,7 +154,7 @@ const makeStage = (on) => {
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
     numberMembers(context, layout, state, frame);
-    if (!wayOf(state)[2]) nameParts(context, boxes, state);
+    if (!wayOf(state)[2]) nameParts(context, boxes, state, layout);
   };
   const numberMembers = (context, layout, state, frame) => {
     const { members } = METHODS[chosen(state)];
@@ -167,14 +169,15 @@ const makeStage = (on) => {
     const named = context.measureText(`${word}${layout.ghosts}`).width < room ? word : "";
     for (let i = 0; i < layout.ghosts; i += 1) {
       const { x, y } = layout.slotOf(i);
-      if (y < frame.height) context.fillText(`${named}${i + 1}`, x + left, y - (CURVES ? 10 + CURVE_HIGH : 6) + Math.min(top, 4));
+      if (y < frame.height) context.fillText(`${named}${i + 1}`, x + left, y - frame.above + 15 + Math.min(top, 4));
     }
     context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
-    // All are laid over each other above what is stored once, or on a phone beside it.
-    const beside = 2 * (w + GAP) + GAP;
+    // All are laid over each other above what is stored once, or on a phone beside it, or in its place if it is nothing.
+    const [from, to, along] = wayOf(state);
+    const beside = lerp(...[from, to].map((method) => (isApart(method) ? left : 2 * (w + GAP) + GAP)), movedAt(along));
     const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
@@ -188,7 +191,7 @@ const makeStage = (on) => {
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
-  const nameParts = (context, boxes, state) => {
+  const nameParts = (context, boxes, state, layout) => {
     const seen = boxes.filter((box) => box.alpha > 0.9);
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const vectors = seen.some(({ id }) => id[0] === "r");
@@ -208,54 +211,70 @@ const makeStage = (on) => {
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
       }
-      nameLayers(context, seen);
+      nameLayers(context, seen, layout);
     }
-    nameVectors(context, seen);
+    nameVectors(context, seen, !isWhole(state));
   };
-  // r and s of member 1 at the end of their lines, inside the largest matrix.
-  const nameVectors = (context, seen) => {
-    const of = (letter, test) => seen.filter((box) => box.id[0] === letter && box.member === 0 && test(box)).sort((a, b) => b.w * b.h - a.w * a.h)[0];
-    const ghost = of("g", ({ layer }) => layer >= 0);
-    if (!ghost || ghost.h < 50 || !of("r", ({ tile }) => ghost.tile === tile)) return;
-    context.font = `italic 17px ${SERIF}`;
+  // r and s of member 1 inside a matrix with room for it; and all parts of a layer that is a line, at their ends.
+  const nameVectors = (context, seen, near) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
-    context.fillText("r", ghost.x + 5, ghost.y + ghost.h - 7);
-    context.textAlign = "end";
-    context.fillText("s", ghost.x + ghost.w - 5, ghost.y + 15);
-    context.textAlign = "start";
+    const doubled = seen.some(({ id }) => id[0] === "Z");
+    for (const { id, member, tile, x, y, w, h } of seen) {
+      if (!tile || member > 0) continue;
+      const [letter, ratio] = [id[0], tile.w / tile.h];
+      const down = letter.toLowerCase() === "r";
+      const line = near && Math.max(ratio, 1 / ratio) > 6;
+      context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
+      if (!line) {
+        if (member < 0 || !"rs".includes(letter) || Math.min(w > h ? w : h, (w > h ? w : h) * (down ? ratio : 1 / ratio)) < 50) continue;
+        context.fillText(letter, down ? x + w + 7 : x + w - 13, down ? y + h - 7 : y + h + 17);
+        continue;
+      }
+      if (Math.min(w, h) < 4) continue; // too close to each other
+      const name = `${{ g: "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
+      if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
+      else context.fillText(name, x + w + 5, y + h / 2 + 5);
+    }
   };
-  // Which layer a matrix is of, in its corner where there is room: of member 1, or of what all have.
-  const nameLayers = (context, boxes) => {
+  // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
+  const nameLayers = (context, boxes, { portrait, across, slotOf }) => {
     context.font = "12px system-ui, sans-serif";
-    context.fillStyle = plainColor("page");
     context.textAlign = "start";
-    for (const { id, member, layer, group, tile, x, y, w, h } of boxes) {
+    for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
       const words = group?.name || titleOf(on.layers()[layer], layer);
-      if (room.h > (tile.count || group ? 20 : 90) && context.measureText(words).width < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      const long = context.measureText(words).width;
+      context.fillStyle = plainColor("page");
+      if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      if (inner) continue;
+      context.fillStyle = plainColor("muted");
+      const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
+      const beside = x + w + 5 + long < end;
+      if (h < 20 && w > 90 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
+      if (w < 20 && h > 90) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
     }
   };
   // m and n at the edges of the matrices, below and beside them.
   const numberEdges = (context) => {
     const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
-    if (!first || first.h < 14) return;
+    if (!first || Math.max(first.w, first.h) < 14) return;
     const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && (box.member < 0) === (first.member < 0) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
-    const { plain, rows, n, kernel, strips, bands } = first.tile;
+    const { plain, rows, n, kernel } = first.tile;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.textAlign = "center";
-    const fold = (k, word) => (k > 1 ? `, in ${k} ${word}s` : "");
     const groups = groupsOf(first.tile);
-    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}${fold(bands, "band")}`;
+    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}`;
     const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
-    context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
+    if (n > 1) context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
     context.save();
     const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
     context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
     context.rotate(Math.PI / 2);
-    if (!plain || rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}${fold(strips, "strip")}`, 0, 0);
+    if (rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, 0, 0);
     context.restore();
     context.textAlign = "start";
   };
@@ -295,10 +314,9 @@ const makeStage = (on) => {
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
     const { members } = METHODS[method];
-    key.style.setProperty("--own", `var(--${method})`);
+    key.style.setProperty("--own", toneOf(on.scope(layers), method));
     for (const look of looks) {
       const { role } = look.dataset;
-      if (role === "biases") look.firstChild.style.setProperty("--own", ownedOf(on.scope(layers), method, state.M) ? "" : "var(--shared)"); // stored once
       if (role === "shared") setText(look.lastChild, isSolo(method) ? "weights" : ROLE_WORDS.shared);
       look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
@@ -307,13 +325,8 @@ const makeStage = (on) => {
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
     setText(squareWords, `= ${roundWords(stands)}`);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
-    const modulated = isModulated(method) && isWhole(state) && !COMPACT;
-    const thin = modulated ? layers.filter((layer) => lossOf(layer, method, state.M)).length : 0;
-    const saved = (scope) => totalOf(countAll(scope, DEEP, state.M)) - totalOf(countAll(scope, method, state.M));
-    const lent = modulated && !DATA.refused[DEEP] ? Math.round((100 * saved(unmultiplied(layers))) / saved(layers)) : 0;
     setText(note, [
-      lent > 4 ? `${lent}% of what is saved are embeddings and other numbers that are stored once as they are, without r and s.` : "",
-      thin ? `In ${plural(thin, "layer")} r and s cost as much as they save, or more: see ▲ below.` : "",
+      isWhole(state) ? "Press a layer to open it." : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
       folds ? "What is long is cut into strips." : "",
       thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
@@ -339,26 +352,16 @@ const makeStage = (on) => {
   };
 
   // What a box is, in words.
-  const wordsOf = (box, layers, method) => {
-    const { tile, member, id, look } = box;
-    const layer = layers[box.layer];
-    const place = layer ? ` of ${titleOf(layer, box.layer)}` : "";
+  const wordsOf = ({ tile, member, id, look, layer: at }, layers, method) => {
+    const [letter, layer] = [id[0], layers[at]];
+    if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
-    const letter = id[0];
-    const size = tile ? plural(tile.size, "parameter") : "";
-    if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, box.layer)} to ${titleOf(layers[tile.to], tile.to)}: ${size}.`;
-    if (letter === "p") return `${tile.layer < 0 ? "Normalization and the like" : `${tile.plain ? "Table" : "W"}${place}`}: ${who} uses the one copy that is stored.`;
-    if (letter === "g") return `W${SUBSCRIPTS(member + 1)}${place}: computed for ${who}, and stored nowhere.`;
-    const owner = member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
-    if (letter === "W" && box.layer < 0) return `Normalization and the like: ${size}, ${owner}.`;
-    if (letter === "W" && tile.plain) return layer.table ? `Table${place}, ${digits(tile.m)} rows of ${digits(tile.n)}: ${size}, ${owner}. An input picks a row.` : `Numbers${place}: ${digits(tile.size)}, ${owner}.`;
-    const shape = tile ? shapeWords({ matrices: [tile], shared: 0, biases: 0 }) : "";
-    if (letter === "Z") return `σ${place}: a standard deviation for each weight, ${size}, stored once.`;
-    if (letter === "W") return `${spreads(method) && member < 0 && !METHODS[method].members ? "Means μ" : `W${member < 0 ? "" : SUBSCRIPTS(member + 1)}`}${place}, ${shape}: ${size}, ${owner}.`;
-    if (look === "biases") return `Biases${place}: ${owner}.`;
-    const vector = letter.toLowerCase();
-    const length = tile ? plural(vector === "r" ? tile.m : tile.n, "number") : "r and s of all layers";
-    return `${look === "scales" ? "σ of " : ""}${tile ? `${vector}${SUBSCRIPTS(member + 1)}${place}: ` : ""}${length}, ${owner}.`;
+    const of = `${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
+    const name = at < 0 ? "Normalization and the like, or what many layers have" : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const [m, n] = [tile?.m, tile?.n];
+    const length = !tile ? 0 : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
+    const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
+    return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
   const boxAt = (event) => {
     const { left, top } = canvas.getBoundingClientRect();

@@ -18,16 +18,14 @@ const pick = (choices, at) => choices[Math.floor(at * choices.length)];
 const normal = (...parts) => Math.sqrt(-2 * Math.log(1 - mixed(...parts, 1))) * Math.cos(2 * Math.PI * mixed(...parts, 2));
 
 const nameOfMatrix = (layer, matrix) => `${layer.name ? `${layer.name}.` : ""}${matrix.key}`;
-const decodedBins = new Map();
+const decoded = remembered(({ bins, rows }) => {
+  const bytes = Uint8Array.from(atob(bins), (letter) => letter.charCodeAt(0));
+  const columns = bytes.length / rows;
+  return { rows, columns, at: (a, b) => (bytes[a * columns + b] - 127) / 127 };
+});
 const binsOf = (layer, matrix) => {
-  const name = nameOfMatrix(layer, matrix);
-  const own = DATA.values?.[name];
-  if (!own) return null;
-  if (!decodedBins.has(name)) {
-    const bytes = Uint8Array.from(atob(own.bins), (letter) => letter.charCodeAt(0));
-    decodedBins.set(name, { ...own, columns: bytes.length / own.rows, at: (a, b) => (bytes[a * (bytes.length / own.rows) + b] - 127) / 127 });
-  }
-  return decodedBins.get(name);
+  const own = DATA.values?.[nameOfMatrix(layer, matrix)];
+  return own ? decoded(own) : null;
 };
 
 // A stored number before edits. Members of their own differ in i; one copy for all has i = -1.

@@ -13,7 +13,7 @@ from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from ensedu.torch.whole.arrays import WEIGHT_CLASSES, layer_options
 from ensedu.xray.picture import HERE
-from tests.counting.test_xray_counts import MODELS, NUMBERS
+from tests.test_xray import MODELS, NUMBERS
 
 
 def script(*parts):
@@ -67,6 +67,15 @@ def test_an_area_is_a_number_of_parameters_however_it_is_folded(blank):
         for size, w, h in tiles:
             assert w * h == pytest.approx(size)
             assert max(w, h) <= 2 * side * 1.01
+
+
+def test_a_thin_layer_alone_is_a_line(blank):
+    found = blank.evaluate(
+        "([code, data]) => new Function('DATA', `${code}; return [0, 2].map((layer) =>"
+        "tilesOf(GIVEN, { layer, matrix: 0 }).tiles.map(({ w, h }) => [w, h]))`)(data)",
+        [script("counts", "values", "layout"), xray("1-50-50-1").data()],
+    )
+    assert found == [[[50, 1]], [[1, 50]]]
 
 
 @pytest.mark.parametrize("frame", [(1120, 52, 22, 448), (640, 52, 22, 380), (323, 30, 22, 560)])

@@ -21,14 +21,14 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (312, 516), "share": (648, 1106), "map": (412, 759), "layer": (771, 1189),
-    "numbers": (776, 1438),
+    "model": (316, 515), "share": (660, 864), "map": (412, 759), "layer": (736, 922),
+    "numbers": (852, 982),
 }  # fmt: skip
-CURVED = (806, 932)  # where it shares, with curves above the members
+CURVED = (854, 949)  # where it shares, with curves above the members
 #: And without the way between methods.
 HIDING = {
-    "single": (742, 657), "deep_ensemble": (537, 883), "batch_ensemble": (762, 1300),
-    "rank1": (750, 1141),
+    "single": (694, 663), "deep_ensemble": (585, 773), "batch_ensemble": (783, 796),
+    "rank1": (825, 886),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
