@@ -377,6 +377,7 @@ CASES = [
     (lambda: et.predict(plain(), []), "ValueError: x must give a minibatch, got none"),
     (lambda: et.predict(torch.nn.Sequential(torch.nn.Linear(m, n), et.MCDropout()), [tones(B, m)]), "ValueError: batch_size must be None and x no stream for a Sequential, which draws but has no noise() …"),
     (lambda: fit(optimizer=lambda groups, lr: groups), "TypeError: optimizer must return a torch.optim.Optimizer, got … (list …"),
+    (lambda: fit(net=plain(), fast_lr_factor=4), "ValueError: fast_lr_factor must be 1 for a net that trains no fast weights r and s, got 4.0"),
     (lambda: fit(optimizer=torch.optim.Adam(plain().parameters()), lr=0.1), "ValueError: lr, fast_lr_factor and weight_decay must be left out beside an optimizer that has its own, got 0.1, 1.0 and 0.0"),
     (lambda: fit(optimizer=torch.optim.Adam(plain().parameters())), "ValueError: optimizer must have parameters of net alone, got some of another"),
     (lambda: et.half_squared_error(tones(M, B, 2), tones(M, 2)), "ValueError: outputs have shape (3, 7, 2) and targets (3, 2), accepted are (M, B, k) or (B, k) with (B, k), or (B,) for k = 1, and (M, B, k) with (M, B, k)"),

@@ -223,6 +223,26 @@ def test_the_sentence_says_what_is_special(bench, seen, part, words):
     assert bench.evaluate(script, [side, given]) == words
 
 
+MAPPED = """(information) => {
+  const canvas = new OffscreenCanvas(100, 100);
+  const look = ensedu.looks(document.body);
+  const state = stateOf({ data: "moons", points: [] });
+  const side = { map: { size: 2, mean: information.concat(information), information } };
+  ensedu.map(canvas, { width: 100, height: 100 }, side, "information", state, look, {});
+  const context = canvas.getContext("2d");
+  const seen = [6, 94].map((x) => [...context.getImageData(x, 30, 1, 1).data.slice(0, 3)]);
+  const part = (color, i) => parseInt(color.slice(i, i + 2), 16);
+  const wanted = [look.page, look.doubt].map((color) => [1, 3, 5].map((i) => part(color, i)));
+  return { seen, wanted };
+}"""
+
+
+def test_a_map_of_doubt_is_as_colored_as_members_disagree(bench):
+    """From nothing at the left to all that two classes can have at the right, and more."""
+    found = bench.evaluate(MAPPED, [0, np.log(2), 0, 2])
+    np.testing.assert_allclose(found["seen"], found["wanted"], atol=3)
+
+
 # Experiments show what they say.
 
 GUIDED = """([key, seed, steps, part]) => {

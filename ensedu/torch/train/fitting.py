@@ -86,7 +86,7 @@ def fit(
     lr
         The learning rate.
     fast_lr_factor
-        The fast weights r and s learn at `lr` times this.
+        The fast weights r and s learn at `lr` times this; 1 where a net has none.
     weight_decay
         How much weight matrices and kernels decay; never fast weights, biases and what has a
         distribution, see `parameter_groups`.

@@ -97,6 +97,10 @@ def made_optimizer(
     lr = checks.real("lr", lr, low=0.0)
     factor = checks.real("fast_lr_factor", fast_lr_factor, low=0.0)
     groups = parameter_groups(net, weight_decay=weight_decay, fast_lr=factor * lr)
+    if factor != 1 and not groups[-1]["params"]:
+        raise ValueError(
+            f"fast_lr_factor must be 1 for a net that trains no fast weights r and s, got {factor}"
+        )
     made = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")(groups, lr=lr)
     if not isinstance(made, Optimizer):
         raise TypeError(f"optimizer must return a torch.optim.Optimizer, got {checks.given(made)}")

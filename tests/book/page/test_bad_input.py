@@ -144,6 +144,8 @@ BAD = [
      "decisive names the cell ('a', 'y'), accepted are the rows ['a'] and the columns"),
     (lambda: cell(1, colors={"b": "rank1"}), VALUE, "colors names the row 'b', accepted are ['a']"),
     (lambda: cell(1, colors=["a"]), TYPE, "colors must be a mapping"),
+    *((partial(cell, 1, **{name: 3}), TYPE, f"{name} must be a string, got 3")
+      for name in ("caption", "corner")),
 ]  # fmt: skip
 
 

@@ -60,8 +60,9 @@ def test_outputs_are_members_and_kernels_products_of_jacobians(activation, sizes
         ):
             np.testing.assert_allclose(found.shared, shared, rtol=0, atol=1e-12)
             np.testing.assert_allclose(found.own, own[range(M), range(M)], rtol=0, atol=1e-12)
-            total = 1.7 / M * shared + own
-            np.testing.assert_allclose(found.total(1.7), total, rtol=0, atol=1e-12)
+            for given, gamma in (((), 1), ((1.7,), 1.7)):
+                total = gamma / M * shared + own
+                np.testing.assert_allclose(found.total(*given), total, rtol=0, atol=1e-12)
     np.testing.assert_allclose(
         ntk.tangent(net, x).shared, ntk.tangent(net, x, x).shared, atol=1e-13
     )

@@ -71,6 +71,11 @@ def written_out(net, x, y, autocast):
     return optimizer, rows
 
 
+def faster(method, factor):
+    """Fast weights at another rate, where there are some: else `fit` says that there are none."""
+    return {"fast_lr_factor": factor} if METHODS[method].modulated else {}
+
+
 @pytest.mark.parametrize(
     ("make", "method", "autocast"),
     [*((network, key, False) for key in METHODS),
@@ -89,7 +94,7 @@ def test_it_is_the_loop_written_out(make, method, autocast):
     for p in net.parameters():
         p.grad = torch.ones_like(p)
     history = train(
-        net, x, y, nll_of, epochs=3, lr=0.02, fast_lr_factor=1.7, weight_decay=0.3,
+        net, x, y, nll_of, epochs=3, lr=0.02, weight_decay=0.3, **faster(method, 1.7),
         kl=et.KLWeight(0.8, anneal=2), seed=11, optimizer=keeping(made), scheduler=FALLING,
         autocast=torch.bfloat16 if autocast else None,
     )  # fmt: skip
@@ -169,7 +174,7 @@ def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_m
     """A body, an embedding and W are shared; all else has an axis of members, or is a copy's."""
     net, (x, y) = make(method), data(make)
     other, sgd = copy.deepcopy(net), torch.optim.SGD
-    own = {"epochs": 1, "batch_size": N, "lr": 0.1, "fast_lr_factor": 4.0, "optimizer": sgd}
+    own = {"epochs": 1, "batch_size": N, "lr": 0.1, "optimizer": sgd} | faster(method, 4.0)
     train(net, x, y, seed=3, member_gradient_factor=float(M), **own)
     torch.manual_seed(3)
     rows = torch.randperm(N)

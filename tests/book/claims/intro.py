@@ -1,0 +1,27 @@
+"""What the first page claims, by the counts and the contest of its chapters."""
+
+from ensedu import counting
+from tests.book.claiming import Claims
+from tests.book.claims.counting.comparison import BATCH, DEEP, WIDE, counted, more
+from tests.book.claims.learning.shootout import TASKS
+
+CLAIMS = Claims("intro", unclaimed={
+    "a name": ["from 1-50-50-1 to ResNet-50"],
+    "a plan": ["three lessons of 45 minutes"],
+})  # fmt: skip
+says = CLAIMS.says
+
+
+def costs_always(method: str) -> set[float]:
+    """Return what four members cost more than one network, of networks of many sizes."""
+    sizes = [[1, width, *[width] * depth, 1] for width in (2, 5, 50) for depth in (0, 1, 3)]
+    ones = (counting.mlp(own, "single").total for own in sizes)
+    return {
+        counting.mlp(own, method, 4).total / one - 1 for own, one in zip(sizes, ones, strict=True)
+    }
+
+
+says("always costs 300% more parameters", lambda: [*costs_always(DEEP)])
+says("residual network with 36.5 million", lambda: counted(WIDE).total / 1e6)
+says("of four costs 0.2% more", lambda: more(WIDE, BATCH))
+says("methods on data from 18 sources", lambda: len({task().source for task in TASKS.values()}))
