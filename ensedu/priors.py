@@ -170,7 +170,7 @@ def check_prior(prior: Any) -> Prior:
     if not isinstance(prior, Prior):
         raise TypeError(
             "prior must be an ensedu.priors.Normal, Cauchy or ScaleMixture, "
-            f"got {checks.given(prior)}"
+            f"got {checks.describe(prior)}"
         )
     return prior
 

@@ -75,15 +75,15 @@ class Contestant:
         for name in ("train", "epochs"):
             if not callable(getattr(self, name)):
                 raise TypeError(
-                    f"{name} must be a function, got {checks.given(getattr(self, name))}"
+                    f"{name} must be a function, got {checks.describe(getattr(self, name))}"
                 )
         if not isinstance(self.tries, (tuple, list)) or not self.tries:
             raise TypeError(
-                f"tries must be a tuple of dicts, at least one, got {checks.given(self.tries)}"
+                f"tries must be a tuple of dicts, at least one, got {checks.describe(self.tries)}"
             )
         for i, setting in enumerate(self.tries):
             if not isinstance(setting, dict):
-                raise TypeError(f"tries[{i}] must be a dict, got {checks.given(setting)}")
+                raise TypeError(f"tries[{i}] must be a dict, got {checks.describe(setting)}")
         checks.one_of("method", self.method, ("", *METHODS))
         if self.scale is not None:
             checks.real("scale", self.scale, low=0.0)

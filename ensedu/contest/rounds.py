@@ -84,7 +84,7 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     kinds = {"task": (task, Task), "own": (own, Given), "contestant": (contestant, Contestant)}
     for name, (value, kind) in kinds.items():
         if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
+            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
     found = Choice(epochs=contestant.lengths(task))
     for number, setting in enumerate(contestant.tries):

@@ -147,7 +147,9 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
     pandas = optional("pandas", "data")
     for name, one in (("frame", frame), ("like", frame if like is None else like)):
         if not isinstance(one, pandas.DataFrame) or not all(isinstance(n, str) for n in one):
-            raise TypeError(f"{name} must be a DataFrame of named columns, got {checks.given(one)}")
+            raise TypeError(
+                f"{name} must be a DataFrame of named columns, got {checks.describe(one)}"
+            )
         if not one.columns.is_unique or not (one.size if one is frame else len(one.columns)):
             raise ValueError(f"{name} must have rows, and different columns, got {[*one]}")
     kinds, then = ({}, None) if like is None else like.attrs.get("clean", ({}, None))
@@ -246,7 +248,7 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
     pandas = optional("pandas", "data")
     checks.one_of("unknown", unknown, ("error", "ignore"))
     if not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"frame must be a pandas.DataFrame, got {checks.given(frame)}")
+        raise TypeError(f"frame must be a pandas.DataFrame, got {checks.describe(frame)}")
     if not frame.size:
         raise ValueError(f"frame must have rows and columns, got shape {frame.shape}")
     numbers = [name for name in frame if pandas.api.types.is_numeric_dtype(frame[name])]

@@ -217,7 +217,7 @@ class Split:
         for name, value in (("mean", mean), ("variance", variance)):
             if type(value) is not np.ndarray or value.dtype.kind != "f":
                 raise TypeError(
-                    f"{name} must be a NumPy array of floats, got {checks.given(value)}"
+                    f"{name} must be a NumPy array of floats, got {checks.describe(value)}"
                 )
             if value.ndim < 2 or value.shape[-1] != len(self.y_std) or value.shape != mean.shape:
                 raise ValueError(
@@ -300,6 +300,6 @@ def _check_words(name: str, value: Any, number: int) -> None:
     """Check that `value` is a tuple of so many different strings."""
     accepted = f"a tuple of {number} different strings"
     if not isinstance(value, tuple) or not all(isinstance(word, str) for word in value):
-        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.describe(value)}")
     if number != len(value) or len(set(value)) < len(value):
-        raise ValueError(f"{name} must be {accepted}, got {checks.shown(value)}")
+        raise ValueError(f"{name} must be {accepted}, got {checks.short_repr(value)}")

@@ -134,6 +134,6 @@ def unseen_groups(calibration: Any, order: Int[Array, " n"]) -> list[Int[Array, 
         raise (ValueError if real or words else TypeError)(
             "calibration must be a part of the rows between 0 and 1, a number of folds from 2 up, "
             f"'cv+' or None, and leave 2 of {n} rows (or groups) to train on, got "
-            f"{checks.given(calibration)}"
+            f"{checks.describe(calibration)}"
         )
     return unseen

@@ -34,7 +34,7 @@ def no_dates(name: str, value: Any) -> None:
     if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
         raise TypeError(
             f"{name} must hold numbers, and dates only as columns of a pandas.DataFrame, which are "
-            f"read as days, got {checks.given_array(value)}"
+            f"read as days, got {checks.describe_array(value)}"
         )
 
 
@@ -48,7 +48,7 @@ def numbers(y: Any) -> Any:
     (kind,) = read.attrs["clean"][0].values()
     if not kind.startswith(("numbers", "percentages")):
         raise ValueError(
-            f"y must hold numbers, got {kind} in {name!r}, {checks.given(y.iloc[0])} first; "
+            f"y must hold numbers, got {kind} in {name!r}, {checks.describe(y.iloc[0])} first; "
             "EnsembleClassifier predicts names"
         )
     return read[name].to_numpy()

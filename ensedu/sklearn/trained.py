@@ -52,7 +52,7 @@ def trained(
 ) -> Trained:  # fmt: skip
     """Train on n rows, of which the first `stop` say when to stop; y (n,) are labels."""
     if not isinstance(hidden, (tuple, list)):
-        raise TypeError(f"hidden must be a tuple of widths, got {checks.given(hidden)}")
+        raise TypeError(f"hidden must be a tuple of widths, got {checks.describe(hidden)}")
     widths = [checks.positive_int(f"hidden[{i}]", width) for i, width in enumerate(hidden)]
     size = size_option(method, checks.positive_int("ensemble_size", ensemble_size))
     x_scaler = encoder(x, unknown="ignore") if is_frame(x) else StandardScaler()

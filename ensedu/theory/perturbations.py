@@ -266,7 +266,7 @@ class Score:
         decay: float = 0.0,
     ) -> None:
         if not isinstance(network, Sequential):
-            raise TypeError(f"network must be a Sequential, got {checks.given(network)}")
+            raise TypeError(f"network must be a Sequential, got {checks.describe(network)}")
         place = checks.natural_int("layer", layer)
         chosen = network.layers[place] if place < len(network.layers) else None
         if type(chosen) is not Linear:

@@ -138,7 +138,7 @@ def as_fitted(name: str, value: Any, was_fitted: bool) -> None:
         raise ValueError(f"{name} must be given, as it was to fit, got None")
     if not was_fitted and value is not None:
         raise ValueError(
-            f"{name} must be left out, as it was from fit, got {checks.given_array(value)}"
+            f"{name} must be left out, as it was from fit, got {checks.describe_array(value)}"
         )
 
 

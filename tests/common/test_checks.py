@@ -79,14 +79,14 @@ def test_kinds_of_numbers_and_of_arrays():
 
 
 def test_what_is_shown_of_a_value_is_short():
-    assert checks.shown([1, "a"]) == "[1, 'a']"
-    assert checks.given("a") == "'a' (str)"
-    assert len(checks.shown("x" * 10_000)) == 120 + len(" … ") + 40
-    assert checks.shown(10**5000) == "a value that cannot be shown"
-    assert checks.given_array(torch.ones(2, 3)) == (
+    assert checks.short_repr([1, "a"]) == "[1, 'a']"
+    assert checks.describe("a") == "'a' (str)"
+    assert len(checks.short_repr("x" * 10_000)) == 120 + len(" … ") + 40
+    assert checks.short_repr(10**5000) == "a value that cannot be shown"
+    assert checks.describe_array(torch.ones(2, 3)) == (
         "a torch.Tensor of shape (2, 3) and dtype torch.float32"
     )
-    assert checks.given_array(3) == "3 (int)"
+    assert checks.describe_array(3) == "3 (int)"
 
 
 def test_an_error_inside_a_function_says_of_which_call():

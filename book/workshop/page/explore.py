@@ -125,10 +125,12 @@ def explore(
         start = start or getattr(draw, "start", None)
         draw = draw.draw
     if not callable(draw) or isinstance(draw, type):
-        raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")
+        raise TypeError(
+            f"draw must be a function that returns a figure, got {checks.describe(draw)}"
+        )
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
-            raise TypeError(f"{title} must be a string, got {checks.given(text)}")
+            raise TypeError(f"{title} must be a string, got {checks.describe(text)}")
     checks.boolean("stays", stays)
     slider_checks.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
@@ -398,7 +400,7 @@ def _framed(pictures: str, room: str = "") -> str:
 def _check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
     """Check that another explorer has a name, and one of these sliders."""
     if not isinstance(linked, Explorer):
-        raise TypeError(f"linked must be an Explorer, got {checks.given(linked)}")
+        raise TypeError(f"linked must be an Explorer, got {checks.describe(linked)}")
     if not linked.name:
         raise ValueError("linked must be an explorer with a name, got one without")
     if not choices.keys() & linked.choices.keys():

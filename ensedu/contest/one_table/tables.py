@@ -200,7 +200,7 @@ def understand(
 def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> Any:
     """Return a frame whose rows are numbered, with the columns that are asked for."""
     if not isinstance(frame, optional("pandas", "data").DataFrame):
-        raise TypeError(f"X must be a pandas.DataFrame, got {checks.given(frame)}")
+        raise TypeError(f"X must be a pandas.DataFrame, got {checks.describe(frame)}")
     if task is not None:
         checks.one_of("task", task, ("regression", "classification"))
     if special["group"] is not None and special["time"] is not None:

@@ -114,7 +114,8 @@ def one_for_each_layer(name: str, value: Any, hidden: Sequence[int]) -> list[Mod
         isinstance(one, Modulation) for one in several
     ):
         raise TypeError(
-            f"{name} must be a Modulation, or one for each hidden layer, got {checks.given(value)}"
+            f"{name} must be a Modulation, or one for each hidden layer, got "
+            f"{checks.describe(value)}"
         )
     if len(several) != len(hidden):
         raise ValueError(

@@ -57,10 +57,12 @@ class EmbeddedEnsemble(nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(net, ensedu.theory.ntk.EmbeddedEnsemble):
-            raise TypeError(f"net must be from ensedu.theory.ntk.embedded, got {checks.given(net)}")
+            raise TypeError(
+                f"net must be from ensedu.theory.ntk.embedded, got {checks.describe(net)}"
+            )
         if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise TypeError(
-                f"dtype must be a floating-point torch.dtype, got {checks.given(dtype)}"
+                f"dtype must be a floating-point torch.dtype, got {checks.describe(dtype)}"
             )
         factory: dict[str, Any] = {"device": check_device(device), "dtype": dtype}
         for name in ("weights", "biases", "u", "v"):
@@ -124,7 +126,7 @@ def tangent(
 ) -> Kernel:
     """Return the kernel of a network, as `ensedu.theory.ntk.tangent` does, on its device."""
     if not isinstance(net, EmbeddedEnsemble):
-        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
+        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.describe(net)}")
     here = _inputs_and_slopes(net, x)
     there = here if other is None else _inputs_and_slopes(net, other)
     M, B, C = net.ensemble_size, len(x), len(x if other is None else other)

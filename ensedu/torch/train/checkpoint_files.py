@@ -51,7 +51,7 @@ def remove_after(folder: Path, step: int) -> None:
 def as_path(name: str, value: Any) -> Path:
     """Return a path that a caller gave."""
     if not isinstance(value, (str, PathLike)):
-        raise TypeError(f"{name} must be a path, got {checks.given(value)}")
+        raise TypeError(f"{name} must be a path, got {checks.describe(value)}")
     return Path(value)
 
 

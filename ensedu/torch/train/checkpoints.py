@@ -81,7 +81,7 @@ def save(
     checks.positive_int("keep", keep)
     path = as_path("folder", folder) / f"step-{checks.positive_int('step', step):08}.safetensors"
     if not isinstance(extra, (dict, type(None))):
-        raise TypeError(f"extra must be a dict or None, got {checks.given(extra)}")
+        raise TypeError(f"extra must be a dict or None, got {checks.describe(extra)}")
     about, settings, values = _state(net, optimizer, generators)
     _check_values("net and optimizer", values, net, nonfinite_ok)
     table = {"sha256": NO_SUM.decode(), "step": step, "about": about, "settings": settings}
@@ -171,9 +171,9 @@ def _state(
 ) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
     """Return what an optimizer must be, its settings, and all tensors by name."""
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.describe(net)}")
     if not isinstance(optimizer, (Optimizer, type(None))):
-        raise TypeError(f"optimizer must be an Optimizer or None, got {checks.given(optimizer)}")
+        raise TypeError(f"optimizer must be an Optimizer or None, got {checks.describe(optimizer)}")
     own = generators if isinstance(generators, Mapping) else {"": generators} if generators else {}
     if not all(isinstance(generator, Generator) for generator in own.values()):
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
@@ -190,7 +190,7 @@ def _state(
             values |= {f"optimizer.{key}:{names[parameter]}": value for key, value in state.items()}
     for name, value in values.items():
         if not isinstance(value, Tensor) or value.is_meta or value.layout != torch.strided:
-            words = f"got {checks.given_array(value)} for {name}"
+            words = f"got {checks.describe_array(value)} for {name}"
             raise TypeError(f"net and optimizer must keep dense tensors with values, {words}")
     values |= {f"generator:{name}": generator.get_state() for name, generator in own.items()}
     return about, settings, values

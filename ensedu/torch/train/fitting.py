@@ -161,7 +161,7 @@ def fit(
         )
     if not callable(nll):
         raise TypeError(
-            f"nll must be a function, called as nll(net(x), y), got {checks.given(nll)}"
+            f"nll must be a function, called as nll(net(x), y), got {checks.describe(nll)}"
         )
     report = None if callback is None else checks.function("callback", callback, "callback(row)")
     device, kl = check_net(net), as_kl_weight(kl)
@@ -172,7 +172,7 @@ def fit(
     N = _examples_of_kl(net, data, num_examples)
     if kl.anneal and not data.steps:
         raise ValueError(
-            f"x must have a length for a KL that grows over epochs, got {checks.given(x)}; "
+            f"x must have a length for a KL that grows over epochs, got {checks.describe(x)}; "
             "accepted is also KLWeight(beta) alone"
         )
     validator = None if held is None else Validator(net, nll, held, data.batch_size)
@@ -180,7 +180,7 @@ def fit(
     precision = _precision(autocast)
     seed = checks.natural_int("seed", seed)
     if seed >= 2**64:
-        raise ValueError(f"seed must be below 2**64, got {checks.given(seed)}")
+        raise ValueError(f"seed must be below 2**64, got {checks.describe(seed)}")
     with (
         seeded(seed, net) as generators, in_mode(net, training=True),
         batches_of_members(net, bool(members or adversary.members)),
@@ -257,7 +257,7 @@ def _precision(autocast: Any) -> Callable[[str], Any]:
     if autocast is None:
         return nullcontext
     if not isinstance(autocast, torch.dtype):
-        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.given(autocast)}")
+        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.describe(autocast)}")
     if autocast != torch.bfloat16:
         why = ", which needs a gradient scaler" if autocast == torch.float16 else ""
         raise ValueError(f"autocast must be torch.bfloat16 or None, got {autocast}{why}")

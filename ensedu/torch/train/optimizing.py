@@ -99,7 +99,9 @@ def made_optimizer(
     groups = parameter_groups(net, weight_decay=weight_decay, fast_lr=factor * lr)
     made = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")(groups, lr=lr)
     if not isinstance(made, Optimizer):
-        raise TypeError(f"optimizer must return a torch.optim.Optimizer, got {checks.given(made)}")
+        raise TypeError(
+            f"optimizer must return a torch.optim.Optimizer, got {checks.describe(made)}"
+        )
     return made
 
 
@@ -111,7 +113,7 @@ def made_schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
     if not isinstance(made, LRScheduler) or isinstance(made, ReduceLROnPlateau):
         raise TypeError(
             "scheduler must return a torch.optim.lr_scheduler.LRScheduler whose step() needs no "
-            f"metric, got {checks.given(made)}"
+            f"metric, got {checks.describe(made)}"
         )
     return made
 

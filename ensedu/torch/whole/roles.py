@@ -172,7 +172,7 @@ def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[s
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise TypeError(
             f"{argument} must be a sequence of names, patterns such as '*.attn' and types, got "
-            f"{checks.given(listed)}"
+            f"{checks.describe(listed)}"
         )
     known = dict(named_parts(model))
     chosen: dict[str, None] = {}
@@ -183,7 +183,7 @@ def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[s
             names = [name for name in known if name == wanted or fnmatchcase(name, wanted)]
         else:
             raise TypeError(
-                f"{argument} must hold names, patterns and types, got {checks.given(wanted)}"
+                f"{argument} must hold names, patterns and types, got {checks.describe(wanted)}"
             )
         if not names:
             raise ValueError(

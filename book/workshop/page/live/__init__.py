@@ -154,7 +154,7 @@ def live(
     if distributions:
         _check_distributions(state, small)
     if not isinstance(tries, (list, tuple)):
-        raise TypeError(f"tries must be a list of dicts, got {checks.given(tries)}")
+        raise TypeError(f"tries must be a list of dicts, got {checks.describe(tries)}")
     asked = [_checked_try(state, one) for one in tries]
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
