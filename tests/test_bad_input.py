@@ -575,7 +575,7 @@ CASES = [
     (lambda: tasks.rows_of_split(small.task(groups=np.arange(small.N) % 3), 0), "ValueError: small: groups must be so many and so small that each part gets one, got 3 groups and none for calibrate"),
     (lambda: tasks.split_of(replace(small.task(), y=np.full((small.N, 1), 7.0)), 0), "ValueError: small: y must differ among the rows to fit on, got 7.0 alone"),
     (lambda: rounds.choose("t", 3, SINGLE, 0), "TypeError: task must be a Task, got 't' (str)"),
-    (lambda: rounds.choose(small.task(), 3, SINGLE, 0), "TypeError: own must be a Given, got 3 (int)"),
+    (lambda: rounds.choose(small.task(), 3, SINGLE, 0), "TypeError: data must be a SplitData, got 3 (int)"),
     (lambda: rounds.choose(small.task(), OWN, "single", 0), "TypeError: contestant must be a Contestant, got 'single' (str)"),
     (lambda: rounds.choose(small.task(), OWN, SINGLE, -1), "ValueError: seed must be an integer from 0 up, got -1 (int)"),
     (lambda: rounds.run_split(small.task(), "x", "single", 0), "TypeError: contestant must be a Contestant, got 'single' (str)"),

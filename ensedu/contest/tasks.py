@@ -16,7 +16,7 @@ from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.splits import check_targets
 
-__all__ = ["NOISE", "SHARES", "SPLITS", "Given", "Task", "rows_of_split", "split_of"]
+__all__ = ["NOISE", "SHARES", "SPLITS", "SplitData", "Task", "rows_of_split", "split_of"]
 
 #: Splits of a task: every row is in the test part of one of them.
 SPLITS = 5
@@ -222,7 +222,7 @@ def cut(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class SplitData:
     """One split as networks take it: standardized inputs, and targets, by the rows to fit on.
 
     `unit` is what one of the standardized targets is worth, 1 for classes; `center` is their 0.
@@ -240,7 +240,7 @@ class Given:
     unit: float = 1.0
 
 
-def split_of(task: Task, split: int) -> Given:
+def split_of(task: Task, split: int) -> SplitData:
     """Return a split of a task, ready to train on; the same at each call.
 
     Raises
@@ -268,7 +268,7 @@ def split_of(task: Task, split: int) -> Given:
     if foreign is None:
         foreign = encode(shuffled_columns(task.rows(parts["test"]), rng))
     shifted = {name: shift(test, rng) for name, shift in task.shifts.items()}
-    return Given(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
+    return SplitData(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
 
 
 def shuffled_columns(x: Any, rng: Generator) -> Any:

@@ -18,7 +18,7 @@ from ensedu.data import clean
 from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
 from ensedu.sklearn.rows import groups_of_rows, looks_grouped, numbers
 
-__all__ = ["About", "Column", "Reader", "Understood", "read_file", "understand"]
+__all__ = ["Column", "PreparedTable", "Reader", "TableDescription", "prepare_table", "read_file"]
 
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
@@ -92,7 +92,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
+class TableDescription:
     """What a report says of a table."""
 
     name: str
@@ -112,7 +112,7 @@ class About:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Understood:
+class PreparedTable:
     """A table as contestants get it, and what was decided on the way."""
 
     #: The rows and columns that are used, as they stand in the table.
@@ -123,7 +123,7 @@ class Understood:
     y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
     groups: Int[Array, " N"] | None = field(repr=False)
     time: Float[Array, " N"] | None = field(repr=False)
-    about: About
+    description: TableDescription
 
 
 def read_file(path: str | Path) -> Any:
@@ -150,10 +150,10 @@ def read_file(path: str | Path) -> Any:
         raise ValueError(f"{path} cannot be read as a table: {error}") from None
 
 
-def understand(
+def prepare_table(
     frame: Any, target: str, *, group: str | None = None, time: str | None = None,
     task: str | None = None, name: str = "table",
-) -> Understood:  # fmt: skip
+) -> PreparedTable:  # fmt: skip
     """Return a table as contestants get it; parameters and errors are those of `compare`."""
     special = {"target": target, "group": group, "time": time}
     frame, notes = _checked(frame, special, task), list[str]()
@@ -188,13 +188,15 @@ def understand(
             notes.append("Rows of equal inputs stay on one side of a split.")
             groups = x.groupby([*x], dropna=False).ngroup().to_numpy(np.int64)
         warnings += _looks_ordered(x, y, columns)
-    about = About(
+    description = TableDescription(
         name=name, target=target, task="classification" if classes else "regression",
         classes=classes, log=log, rows=rows, rows_used=len(y), columns=columns, by=time or group,
         splits="time" if time else "group" if group else "random", notes=tuple(notes),
         warnings=tuple(warnings),
     )  # fmt: skip
-    return Understood(frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, about=about)
+    return PreparedTable(
+        frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, description=description
+    )
 
 
 def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> Any:
