@@ -52,13 +52,13 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
     from ensedu.torch.by_method import made_by
-    from ensedu.torch.whole.roles import names_of
+    from ensedu.torch.ensembling.roles import select_names
 
     model = build_model(found, options.model, device)
     asked = options.method or ["all"]
     try:
         for name in ("shared", "modulated"):
-            names_of(model, getattr(options, name), name)
+            select_names(model, getattr(options, name), name)
     except ValueError as error:
         raise CommandError(with_option_name(error)) from None
     if options.head is not None and not {"all", "last_layer"} & set(asked):

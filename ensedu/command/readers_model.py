@@ -79,9 +79,9 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
-    from ensedu.torch.whole.copies import without_values  # only where Torch is there
+    from ensedu.torch.ensembling.copies import meta_copy  # only where Torch is there
 
-    return without_values(model)
+    return meta_copy(model)
 
 
 def _check_call(found: Callable[..., Any], name: str) -> None:

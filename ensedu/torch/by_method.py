@@ -9,8 +9,8 @@ from torch import nn
 
 from ensedu import counting
 from ensedu.methods import METHODS, ROLES, size_option
-from ensedu.torch.whole.ensemble import ensemble
-from ensedu.torch.whole.starts import StartWarning
+from ensedu.torch.ensembling.ensemble import ensemble
+from ensedu.torch.ensembling.model_checks import StartWarning
 
 __all__ = ["Made", "converted", "made_by"]
 

@@ -120,12 +120,12 @@ def read_model(
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
     from ensedu.torch.by_method import converted, made_by
-    from ensedu.torch.whole.copies import without_values
-    from ensedu.torch.whole.roles import names_of
+    from ensedu.torch.ensembling.copies import meta_copy
+    from ensedu.torch.ensembling.roles import select_names
 
-    shell = without_values(model)
+    shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):
-        names_of(shell, names, argument)
+        select_names(shell, names, argument)
     if head is None:
         head = _last_product(shell)
     else:
