@@ -160,7 +160,7 @@ def as_validation(validation: Any) -> Validation | None:
     return validation
 
 
-def as_saving(checkpoint: Any) -> SaveTo | None:
+def as_save_to(checkpoint: Any) -> SaveTo | None:
     """Return what is given for `checkpoint`, a path as a `SaveTo`."""
     if isinstance(checkpoint, (str, PathLike)):
         return SaveTo(checkpoint)

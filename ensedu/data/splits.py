@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST, check_float64
+from ensedu.common.arrays import LARGEST, check_float64
 
 
 def check_features(name: str, value: Any) -> Array:
@@ -16,10 +16,10 @@ def check_features(name: str, value: Any) -> Array:
     check_float64(name, value)
     if value.ndim != 2 or not value.size:
         raise ValueError(f"{name} has shape {value.shape}, accepted is (N, m), N and m at least 1")
-    if not (np.abs(value) < MOST).all():
-        row, column = np.argwhere(~(np.abs(value) < MOST))[0]
+    if not (np.abs(value) < LARGEST).all():
+        row, column = np.argwhere(~(np.abs(value) < LARGEST))[0]
         raise ValueError(
-            f"{name} must hold finite numbers below {MOST:g}, "
+            f"{name} must hold finite numbers below {LARGEST:g}, "
             f"got {value[row, column]} in {name}[{row}, {column}]"
         )
     return value

@@ -119,7 +119,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.by_method import converted, made_by
+    from ensedu.torch.by_method import convert, try_conversion
     from ensedu.torch.ensembling.copies import meta_copy
     from ensedu.torch.ensembling.roles import select_names
 
@@ -129,10 +129,10 @@ def read_model(
     if head is None:
         head = _last_product(shell)
     else:
-        converted(shell, "last_layer", 1, head=head)
+        convert(shell, "last_layer", 1, head=head)
     named = {"head": head, "shared": shared, "modulated": modulated}
     tried = {
-        method: made_by(method, shell, (1, 2) if row.members else (1,), **named)
+        method: try_conversion(method, shell, (1, 2) if row.members else (1,), **named)
         for method, row in METHODS.items()
     }
     made = {method: one for method, one in tried.items() if one.refused is None}

@@ -9,7 +9,7 @@ import scipy.special
 import torch
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST, check_array, check_finite, check_float64
+from ensedu.common.arrays import LARGEST, check_array, check_finite, check_float64
 from ensedu.common.checks import optional
 
 pytestmark = pytest.mark.bad_input
@@ -36,7 +36,7 @@ def test_ends_of_what_is_accepted():
     assert checks.not_negative("number", 0) == checks.fraction("p", 0) == 0.0
     assert checks.fraction("p", math.nextafter(1, 0)) < 1
     assert checks.real("number", math.nextafter(2, 3), low=2.0) > 2
-    check_finite("x", np.array([0.99 * MOST, -0.99 * MOST]))
+    check_finite("x", np.array([0.99 * LARGEST, -0.99 * LARGEST]))
     for refused in (
         lambda: checks.positive_int("number", 0),
         lambda: checks.positive_int("number", 2**63),
@@ -49,7 +49,7 @@ def test_ends_of_what_is_accepted():
         lambda: checks.real("number", math.inf),
         *(
             lambda worst=worst: check_finite("number", np.array([0, worst]))
-            for worst in (math.nan, -math.inf, -MOST)
+            for worst in (math.nan, -math.inf, -LARGEST)
         ),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="number must "):

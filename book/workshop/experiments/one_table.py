@@ -19,7 +19,7 @@ from ensedu.contest.one_table.verdicts import verdicts
 from ensedu.contest.rounds import SCORED_STARTS, seed_of
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, split_of
-from ensedu.contest.trainers.baselines import Fitted, train_linear
+from ensedu.contest.trainers.baselines import SklearnModel, train_linear
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2
@@ -49,8 +49,8 @@ class Hidden:
         return self.linear(self.layer(x))
 
 
-def _mean(job: Job) -> Fitted:
-    return Fitted(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
+def _mean(job: Job) -> SklearnModel:
+    return SklearnModel(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
 
 
 NETWORK = Contestant(label="network", train=Hidden, tries=({"penalty": 10.0},))

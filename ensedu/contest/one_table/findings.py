@@ -19,7 +19,7 @@ from ensedu.contest.one_table.tables import PreparedTable, TableDescription
 from ensedu.contest.one_table.verdicts import Coverage, Verdict, measure_coverage, verdicts
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
-from ensedu.uncertainty.conformal import rank_among
+from ensedu.uncertainty.conformal import conformal_rank
 
 __all__ = ["Findings", "LearningPoint", "Score", "analyze"]
 
@@ -179,7 +179,7 @@ def coverage(
     inputs = table.reader.as_written(task.x.iloc[np.concatenate(tested)])
     calibrated, found = [result.calibrated for result in results], []
     for level in LEVELS:
-        inside = [np.array(each.below) < rank_among(level, each.calibrated) for each in results]
+        inside = [np.array(each.below) < conformal_rank(level, each.calibrated) for each in results]
         found.append(measure_coverage(inputs, np.concatenate(inside), level, calibrated))
     return tuple(found)
 

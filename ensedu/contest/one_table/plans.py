@@ -30,16 +30,16 @@ __all__ = [
 
 ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
-FIRST = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
-MORE = ("mc_dropout", "wide", "rank1")
+ALWAYS = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
+IF_TIME = ("mc_dropout", "wide", "rank1")
 #: With more rows batches grow, so that each row is seen as often; fewer are not drawn for time.
 USUAL_ROWS, USUAL_BATCH = 3000, 32
 #: What part of its steps, or rounds, a training has; the last where time is short.
-SHORTER = (1.0, 0.5, 0.25)
+LENGTH_FRACTIONS = (1.0, 0.5, 0.25)
 #: Of more rows so many are timed first.
 PILOT_ROWS = 20_000
 #: The part of the minutes that is planned for.
-PLANNED = 0.8
+BUDGET_SHARE = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,10 +140,10 @@ def comparison_plan(
     shorter; with more than enough, more contestants take part.
     """
     end = time.monotonic() + 60 * checks.real("minutes", minutes, low=0.0)
-    first = {k: ENTRANTS[k] for k in FIRST} if contestants is None else dict(contestants)
+    first = {k: ENTRANTS[k] for k in ALWAYS} if contestants is None else dict(contestants)
     if contestants is None and importlib.util.find_spec("tabm"):
         first |= TABULAR
-    rows, part = min(len(table.y), PILOT_ROWS), SHORTER[0]
+    rows, part = min(len(table.y), PILOT_ROWS), LENGTH_FRACTIONS[0]
 
     def measured(who: Mapping[str, Contestant]) -> dict[str, tuple[float, float]]:
         task, _ = make_task(table, seed, rows)
@@ -155,19 +155,19 @@ def comparison_plan(
 
     while True:
         each = measured(first)
-        budget = max(1.0, end - time.monotonic()) * workers * PLANNED
+        budget = max(1.0, end - time.monotonic()) * workers * BUDGET_SHARE
         starts = next((s for s in (SCORED_STARTS, 2) if total(each, s) <= budget), 1)
         over = total(each, starts) / budget
-        if over <= 1 or (rows <= USUAL_ROWS and part == SHORTER[-1]):
+        if over <= 1 or (rows <= USUAL_ROWS and part == LENGTH_FRACTIONS[-1]):
             break
         if rows > USUAL_ROWS:
             rows = max(USUAL_ROWS, int(0.9 * rows / over))
         else:
-            part = SHORTER[SHORTER.index(part) + 1]
+            part = LENGTH_FRACTIONS[LENGTH_FRACTIONS.index(part) + 1]
     more = max(1.0, min(len(table.y) / rows, 1 / over))  # time grows no faster than rows
     rows, each = int(more * rows), {k: (more * a, more * b) for k, (a, b) in each.items()}
     if contestants is None and starts == SCORED_STARTS and rows == len(table.y):
-        for name, seconds in sorted(measured({k: ENTRANTS[k] for k in MORE}).items()):
+        for name, seconds in sorted(measured({k: ENTRANTS[k] for k in IF_TIME}).items()):
             if total(each | {name: seconds}, starts) <= budget:
                 each[name], first[name] = seconds, ENTRANTS[name]
     task, _ = make_task(table, seed, rows)

@@ -13,7 +13,7 @@ from scipy.stats import betabinom
 from ensedu.common.checks import optional
 from ensedu.contest.statistics import ALPHA, DELTA, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
-from ensedu.uncertainty.conformal import rank_among
+from ensedu.uncertainty.conformal import conformal_rank
 
 __all__ = ["Coverage", "Verdict", "WorstGroup", "measure_coverage", "rows_to_settle", "verdicts"]
 
@@ -134,7 +134,7 @@ def measure_coverage(
     value.
     """
     pandas = optional("pandas", "data")
-    held = sum(rank_among(level, k) for k in calibrated)
+    held = sum(conformal_rank(level, k) for k in calibrated)
     missed = max(sum(k + 1 for k in calibrated) - held, 1e-9)
     found = []
     for name, column in x.items():

@@ -13,15 +13,15 @@ from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
 
-__all__ = ["Fitted", "boosting_rounds", "train_boosting", "train_linear"]
+__all__ = ["SklearnModel", "boosting_rounds", "train_boosting", "train_linear"]
 
 #: Of probabilities: of a class that no row to fit on has, among others.
-SMALLEST = 1e-6
+LEAST_PROBABILITY = 1e-6
 #: Rounds of boosting; with several classes each round is a tree a class.
 ROUNDS, TREES, FEWEST = 400, 1000, 50
 
 
-class Fitted:
+class SklearnModel:
     """A fitted model: probabilities of classes, or means, with one variance for all rows.
 
     The variance is the mean squared error on the rows to select on.
@@ -37,8 +37,8 @@ class Fitted:
     def __call__(self, x: Array) -> Forecast:
         found = self.answers(flat(x))
         if self.classes:
-            p = np.full((len(found), self.classes), SMALLEST)
-            p[:, self.labels] = np.maximum(found, SMALLEST)
+            p = np.full((len(found), self.classes), LEAST_PROBABILITY)
+            p[:, self.labels] = np.maximum(found, LEAST_PROBABILITY)
             return Classes(np.log(p / p.sum(axis=1, keepdims=True))[None])
         mean = found.reshape(1, -1, 1)
         return Numbers(mean, np.full_like(mean, self.variance))
@@ -54,7 +54,7 @@ def boosting_rounds(task: Task) -> int:
     return ROUNDS if task.classes <= 2 else max(FEWEST, TREES // task.classes)
 
 
-def train_boosting(job: Job) -> Fitted:
+def train_boosting(job: Job) -> SklearnModel:
     """Fit trees one after the other; an epoch is a round."""
     x, y = job.data.fit
     package = optional("sklearn.ensemble", "sklearn")
@@ -66,10 +66,10 @@ def train_boosting(job: Job) -> Fitted:
     answers = model.predict_proba if job.task.classes else model.predict
     labels = model.classes_ if job.task.classes else None
     trees = sum(tree.get_n_leaf_nodes() for each in model._predictors for tree in each)
-    return Fitted(job, answers, labels, trees)
+    return SklearnModel(job, answers, labels, trees)
 
 
-def train_linear(job: Job) -> Fitted:
+def train_linear(job: Job) -> SklearnModel:
     """Fit a logistic regression, or least squares, with a penalty on squared weights."""
     package = optional("sklearn.linear_model", "sklearn")
     x, y = job.data.fit
@@ -83,4 +83,4 @@ def train_linear(job: Job) -> Fitted:
             model = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
     answers = model.predict_proba if job.task.classes else model.predict
     labels = model.classes_ if job.task.classes else None
-    return Fitted(job, answers, labels, model.coef_.size + np.size(model.intercept_))
+    return SklearnModel(job, answers, labels, model.coef_.size + np.size(model.intercept_))

@@ -38,9 +38,9 @@ MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
 PASSES = 32
 #: Examples that are predicted at once.
-AT_ONCE = 1000
+EXAMPLES_AT_ONCE = 1000
 #: What is fixed beforehand of each method, and not searched.
-DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
+DROPOUT_P, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
 #: The options of a method's network.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def train_network(job: Job) -> "TrainedNetwork":
     each pass when it predicts.
     """
     if METHODS[job.contestant.method].drops_units:
-        net: nn.Module = with_dropout(build_seeded(job, plain_network), DROPPED)
+        net: nn.Module = with_dropout(build_seeded(job, plain_network), DROPOUT_P)
         fit_network(job, net)
         return TrainedNetwork(job, ensemble(net, job.contestant.method))
     net = network(job)
@@ -112,7 +112,7 @@ class TrainedNetwork:
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what passes give, (S, B, k): logits, or means and raw variances."""
-        return predict(self.net, x, samples=self.passes, batch_size=AT_ONCE)
+        return predict(self.net, x, samples=self.passes, batch_size=EXAMPLES_AT_ONCE)
 
     def __call__(self, x: Array) -> Forecast:
         with seeded(self.seed):

@@ -104,10 +104,10 @@ def _normal_points(mean: float, std: float) -> tuple[Float[Array, " p"], Float[A
     return v[chance > 0], chance[chance > 0] / chance.sum()
 
 
-ONES, SIGNS = Modulation("ones"), Modulation("signs")
+ALL_ONES, SIGNS = Modulation("ones"), Modulation("signs")
 
 
-def one_for_each_layer(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
+def layer_modulations(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
     """Return a `Modulation` for each hidden layer."""
     several = [value] * len(hidden) if isinstance(value, Modulation) else value
     if not isinstance(several, (tuple, list)) or not all(

@@ -14,7 +14,7 @@ from ensedu.torch.tensor_checks import not_dense
 from ensedu.torch.trees import named_tensors
 
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
-PIECE = 2**18
+PIECE_SIZE = 2**18
 
 
 def is_stream(x: Any) -> bool:
@@ -101,7 +101,7 @@ class Batches:
 
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
-        for x, y in self._streamed() if self._y is None else self._dealt_out():
+        for x, y in self._streamed() if self._y is None else self._grouped_by_member():
             examples = len(y) if self._members is None else len(y) // self._members * self._members
             if examples:
                 empty = False
@@ -112,7 +112,7 @@ class Batches:
                 "object whose __iter__ begins anew"
             )
 
-    def _dealt_out(self) -> Iterator[tuple[Inputs, Tensor]]:
+    def _grouped_by_member(self) -> Iterator[tuple[Inputs, Tensor]]:
         number = len(self._y)
         order = torch.randperm(number) if self._shuffle else None
         for i in range(0, number, self.batch_size or number):
@@ -212,7 +212,7 @@ def first_not_finite(x: Tensor, *, infinite_ok: bool = False) -> tuple[int, ...]
     return None
 
 
-def hash_of(*tensors: Tensor) -> str:
+def hash_tensors(*tensors: Tensor) -> str:
     """Return a short hash of all numbers, to tell whether data are the same."""
     digest = hashlib.sha256()
     for x in tensors:
@@ -226,7 +226,7 @@ def hash_of(*tensors: Tensor) -> str:
 def _pieces(x: Tensor) -> Iterator[tuple[int, Tensor]]:
     """Yield a tensor some rows at a time, with the number of the first."""
     x = x if x.ndim else x[None]
-    rows = max(1, PIECE // max(1, x[:1].numel()))
+    rows = max(1, PIECE_SIZE // max(1, x[:1].numel()))
     for start in range(0, len(x), rows):
         yield start, x[start : start + rows]
 

@@ -35,8 +35,8 @@ from torch.optim import Optimizer
 from ensedu.common import checks
 from ensedu.torch.train.batches import first_not_finite
 from ensedu.torch.train.checkpoint_files import (
-    KEY,
-    NO_SUM,
+    EMPTY_HASH,
+    FORMAT_KEY,
     Checkpoint,
     Content,
     as_path,
@@ -84,14 +84,14 @@ def save(
         raise TypeError(f"extra must be a dict or None, got {checks.describe(extra)}")
     about, settings, values = _state(net, optimizer, generators)
     _check_values("net and optimizer", values, net, nonfinite_ok)
-    table = {"sha256": NO_SUM.decode(), "step": step, "about": about, "settings": settings}
+    table = {"sha256": EMPTY_HASH.decode(), "step": step, "about": about, "settings": settings}
     try:  # clones, because what shares memory cannot be written
         values = {name: value.cpu().contiguous().clone() for name, value in values.items()}
         words = json.dumps(table | {"extra": _plain("extra", extra or {})})
-        data = safetensors.torch.save(values, {KEY: words})
+        data = safetensors.torch.save(values, {FORMAT_KEY: words})
     except (ValueError, KeyError) as error:
         raise TypeError(f"net and optimizer must keep dtypes of safetensors, got {error}") from None
-    write(path, data.replace(NO_SUM, hashlib.sha256(data).hexdigest().encode(), 1))
+    write(path, data.replace(EMPTY_HASH, hashlib.sha256(data).hexdigest().encode(), 1))
     complete = 0
     for file in reversed(files_in(path.parent)):
         if complete == keep and file != path and is_ours(file):

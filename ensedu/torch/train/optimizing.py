@@ -80,7 +80,7 @@ def parameter_groups(
     return found
 
 
-def made_optimizer(
+def build_optimizer(
     net: nn.Module, optimizer: Any, lr: Any, fast_lr_factor: float, weight_decay: float
 ) -> Optimizer:
     """Return the optimizer itself, or what it makes of the groups of a net."""
@@ -105,7 +105,7 @@ def made_optimizer(
     return made
 
 
-def made_schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
+def build_scheduler(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
     """Return what a scheduler makes of an optimizer."""
     if scheduler is None:
         return None

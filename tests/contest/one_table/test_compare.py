@@ -452,16 +452,16 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     monkeypatch.setattr(plans, "in_processes", told)
     monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
     small, large = (prepare_table(frame(rows), "y") for rows in (N, 4 * plans.USUAL_ROWS))
-    first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
+    first = [*plans.ALWAYS, *plans.TABULAR] if tabm else [*plans.ALWAYS]
 
     def planned(table, minutes, **given):
         found = plans.comparison_plan(table, minutes=minutes, seed=0, workers=1, **given)
         rows = found.subsample.rows if found.subsample else len(table.y)
         return [*found.labels], found.search.starts, found.search.part, rows
 
-    assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], SCORED_STARTS, 1.0, N)
+    assert planned(small, 1e6) == ([*first, *sorted(plans.IF_TIME)], SCORED_STARTS, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
-    assert planned(small, 0.01) == (first, 1, plans.SHORTER[-1], N)
+    assert planned(small, 0.01) == (first, 1, plans.LENGTH_FRACTIONS[-1], N)
     who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
     assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 

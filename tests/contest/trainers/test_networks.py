@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
-from ensedu.contest.contestants import CONTESTANTS, LONGER
+from ensedu.contest.contestants import CONTESTANTS, LONGEST_FACTOR
 from ensedu.contest.jobs import LENGTHS
 from ensedu.contest.trainers import networks, swag
 from ensedu.torch import predict
@@ -136,7 +136,7 @@ def test_lengths_of_some():
     assert lengths("single", 100) == [12, 35, 100]
     assert lengths("single", 8) == [1, 3, 8]
     assert lengths("single", 1) == [1]
-    assert lengths("long", 100) == [12, 35, 100, 100 * LONGER]
+    assert lengths("long", 100) == [12, 35, 100, 100 * LONGEST_FACTOR]
 
 
 def test_few_rows_to_fit_on_are_one_batch():

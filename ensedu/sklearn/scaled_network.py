@@ -24,10 +24,10 @@ ROWS = 2**13
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class ScaledNetwork:
     """A network, what standardizes its inputs and, if they are numbers, its targets; its seed.
 
-    Inputs of `trained` and of `outputs` are both arrays, or both frames that `clean` returned.
+    Inputs of `train_scaled` and of `outputs` are both arrays, or both frames that `clean` returned.
     """
 
     net: Sequential
@@ -45,11 +45,11 @@ class Trained:
         return torch.cat(outputs).numpy()
 
 
-def trained(
+def train_scaled(
     x: Any, y: Shaped[Array, "n *k"], heads: int, nll: Callable[..., Any], seed: int, stop: int, *,
     method: str, ensemble_size: int, hidden: tuple[int, ...], batch_size: int,
     patience: int | None, **options: Any,
-) -> Trained:  # fmt: skip
+) -> ScaledNetwork:  # fmt: skip
     """Train on n rows, of which the first `stop` say when to stop; y (n,) are labels."""
     if not isinstance(hidden, (tuple, list)):
         raise TypeError(f"hidden must be a tuple of widths, got {checks.describe(hidden)}")
@@ -66,4 +66,4 @@ def trained(
         inputs, targets = inputs[stop:], targets[stop:]
     rows = min(checks.positive_int("batch_size", batch_size), len(inputs))
     fit(net, inputs, targets, nll, batch_size=rows, seed=seed, bar=False, **options)
-    return Trained(net, x_scaler, y_scaler, seed)
+    return ScaledNetwork(net, x_scaler, y_scaler, seed)
