@@ -12,14 +12,7 @@ from typing import Any, ClassVar
 
 from ensedu.common import checks
 
-__all__ = [
-    "DROPOUT_STD",
-    "Cauchy",
-    "Normal",
-    "Prior",
-    "ScaleMixture",
-    "check_prior",
-]
+__all__ = ["DROPOUT_STD", "Cauchy", "Normal", "Prior", "ScaleMixture", "check_prior"]
 
 #: The standard deviation of Gaussian dropout at rate p = 0.001, √(p / (1 - p)).
 DROPOUT_STD = (0.001 / 0.999) ** 0.5

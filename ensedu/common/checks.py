@@ -209,6 +209,5 @@ def optional(package: str, extra: str | None) -> ModuleType:
         named = PIP_NAMES.get(root, root)
         what = f'"ensedu[{extra}]"' if extra else named
         raise ImportError(
-            f"{named} is needed here, and is not installed: pip install {what}",
-            name=root,
+            f"{named} is needed here, and is not installed: pip install {what}", name=root
         ) from error

@@ -82,10 +82,8 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
         If a package of the contestant is not installed.
     """
     kinds = {
-        "task": (task, Task),
-        "data": (data, SplitData),
-        "contestant": (contestant, Contestant),
-    }
+        "task": (task, Task), "data": (data, SplitData), "contestant": (contestant, Contestant),
+    }  # fmt: skip
     for name, (value, kind) in kinds.items():
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
@@ -152,19 +150,10 @@ def run_split(
     before = time.thread_time()
     choice = choose(task, data, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    scored, more = [], {}
+    scored, more, setting = [], {}, contestant.tries[choice.number]
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(
-            task,
-            data,
-            name,
-            contestant,
-            split,
-            start,
-            contestant.tries[choice.number],
-            choice.epoch,
-        )
+        trained = fresh_start(task, data, name, contestant, split, start, setting, choice.epoch)
         seconds = time.thread_time() - before
         scored.append(score_trained(data, trained) | {"train_seconds": seconds})
         if also is not None and not start:

@@ -38,15 +38,8 @@ DAY_AND_MONTH = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:,? ([\d:]+(?: ?[AP
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Of dates those that can be read in one way, "" for ISO's.
 DATE_FORMATS = (
-    "",
-    "%Y/%m/%d",
-    "%d %b %Y",
-    "%d %B %Y",
-    "%d-%b-%Y",
-    "%d. %B %Y",
-    "%b %d, %Y",
-    "%B %d, %Y",
-)
+    "", "%Y/%m/%d", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y",
+)  # fmt: skip
 #: No names: digits and signs, a number and a short word, an ISO date and more, a month and digits.
 NO_NAME = re.compile(
     r"(?=.*\d)([\d\s.,:;/%$€£¥+()<>=≤≥~±'’−-]+|[\d.,'’]+ [^\W\d]{1,4}\.?|\d*[.,]\d+ ?[^\W\d]{1,9}|"

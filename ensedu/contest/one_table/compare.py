@@ -164,24 +164,19 @@ def compare(
         ledger.begin(plan)
     entrants = contestants_of_plan(plan, contestants or ENTRANTS, output)
     speak(describe_plan(plan))
-    task_of_rows, drawn = make_task(
-        table, seed, plan.subsample.rows if plan.subsample else len(table.y)
-    )
-    # Of the ledger's results, which become more.
-    findings_now = partial(
-        analyze, table, task_of_rows, drawn, plan, ledger.results, seed, with_rows
-    )
+    rows, done = plan.subsample.rows if plan.subsample else len(table.y), ledger.results
+    table_task, drawn = make_task(table, seed, rows)
+    # Of results that become more.
+    findings_now = partial(analyze, table, table_task, drawn, plan, done, seed, with_rows)
     publish(ledger, findings := findings_now())
-    for result in missing_results(
-        task_of_rows, plan, entrants, ledger.results, workers, shows=say is not None
-    ):
+    for result in missing_results(table_task, plan, entrants, done, workers, say is not None):
         ledger.add(result)
         publish(ledger, findings := findings_now())
-    best = best_estimator(findings, table, task_of_rows, drawn, entrants[findings.best])
-    part = rows_of_split(task_of_rows, SPLITS - 1)["test"]
+    best = best_estimator(findings, table, table_task, drawn, entrants[findings.best])
+    part = rows_of_split(table_task, SPLITS - 1)["test"]
     new = tested = table.frame.iloc[drawn[part]]
-    if task_of_rows.groups is not None:  # others of a group are no new rows, each by itself
-        new = tested[~pandas.Series(task_of_rows.groups[part]).duplicated().to_numpy()]
+    if table_task.groups is not None:  # others of a group are no new rows, each by itself
+        new = tested[~pandas.Series(table_task.groups[part]).duplicated().to_numpy()]
     findings = replace(findings, check=best.check(new, new[target]).data())
     publish(ledger, findings)
     return Comparison(findings=findings, best=best, tested=tested)

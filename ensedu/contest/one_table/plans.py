@@ -18,15 +18,8 @@ from ensedu.contest.one_table.tables import PreparedTable
 from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SPLITS, Task, split_of
 
-__all__ = [
-    "ENTRANTS",
-    "ComparisonPlan",
-    "Search",
-    "Subsample",
-    "comparison_plan",
-    "make_task",
-    "shorten",
-]  # fmt: skip
+__all__ = ["ENTRANTS", "ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task",
+           "shorten"]  # fmt: skip
 
 ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.

@@ -9,7 +9,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import (
-    EXAMPLES_AT_ONCE,
+    CHUNK,
     PASSES,
     TrainedNetwork,
     loss_of,
@@ -39,7 +39,7 @@ class Ivon(TrainedNetwork):
         found = []
         for _ in range(PASSES):
             with self.optimizer.sampled_params():
-                found.append(predict(self.net, x, batch_size=EXAMPLES_AT_ONCE))
+                found.append(predict(self.net, x, batch_size=CHUNK))
         return torch.cat(found)
 
 

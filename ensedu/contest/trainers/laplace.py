@@ -24,12 +24,7 @@ from ensedu.contest.trainers.networks import (
 from ensedu.torch import half_squared_error
 from ensedu.torch.base import seeded
 
-__all__ = [
-    "LaplaceLastLayer",
-    "laplace_torch",
-    "optimize_prior_and_noise",
-    "train_laplace",
-]
+__all__ = ["LaplaceLastLayer", "laplace_torch", "optimize_prior_and_noise", "train_laplace"]
 
 #: What gave operators their names; they are gone with it.
 OPERATORS: list[torch.library.Library] = []

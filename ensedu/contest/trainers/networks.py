@@ -38,7 +38,7 @@ MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
 PASSES = 32
 #: Examples that are predicted at once.
-EXAMPLES_AT_ONCE = 1000
+CHUNK = 1000
 #: What is fixed beforehand of each method, and not searched.
 DROPOUT_P, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
@@ -112,7 +112,7 @@ class TrainedNetwork:
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what passes give, (S, B, k): logits, or means and raw variances."""
-        return predict(self.net, x, samples=self.passes, batch_size=EXAMPLES_AT_ONCE)
+        return predict(self.net, x, samples=self.passes, batch_size=CHUNK)
 
     def __call__(self, x: Array) -> Forecast:
         with seeded(self.seed):

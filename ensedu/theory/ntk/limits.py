@@ -58,11 +58,7 @@ def limit(
     std, sizes = checks.not_negative("bias_std", bias_std), [1] * layers
     if not np.isfinite(offset := std * std):
         raise ValueError(f"bias_std must have a finite square, got {bias_std!r}")
-    pairs = zip(
-        layer_modulations("u", u, sizes),
-        layer_modulations("v", v, sizes),
-        strict=True,
-    )
+    pairs = zip(layer_modulations("u", u, sizes), layer_modulations("v", v, sizes), strict=True)
     m = x.shape[1]
     cross = x @ other.T / m + offset
     # Of one member with itself, and of two.

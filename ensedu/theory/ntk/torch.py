@@ -24,10 +24,7 @@ from ensedu.common import checks
 from ensedu.theory.ntk.kernel import Kernel, row_blocks
 from ensedu.torch.tensor_checks import check_device, check_tensor
 
-__all__ = [
-    "EmbeddedEnsemble",
-    "tangent",
-]
+__all__ = ["EmbeddedEnsemble", "tangent"]
 
 FUNCTIONS = {"relu": torch.relu, "erf": torch.erf, "tanh": torch.tanh}
 

@@ -151,10 +151,7 @@ def snapshot(specs: ModuleSpecs, stand_ins: dict[str, Any]) -> Snapshot:
 
 
 def find_changes(
-    specs: ModuleSpecs,
-    stand_ins: dict[str, Any],
-    before: Snapshot,
-    unmoved: dict[str, Tensor],
+    specs: ModuleSpecs, stand_ins: dict[str, Any], before: Snapshot, unmoved: dict[str, Tensor]
 ) -> tuple[list[Change], list[tuple[dict[str, Any], str, Any]]]:
     """Return buffers but those `unmoved`, and tensors that a pass has left on modules.
 

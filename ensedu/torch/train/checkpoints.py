@@ -48,13 +48,7 @@ from ensedu.torch.train.checkpoint_files import (
     write,
 )
 
-__all__ = [
-    "Checkpoint",
-    "load",
-    "newest",
-    "resume",
-    "save",
-]
+__all__ = ["Checkpoint", "load", "newest", "resume", "save"]
 
 #: How an optimizer computes, which is the machine's affair, and what has a place of its own.
 NO_SETTINGS = {"params", "param_names", "foreach", "fused", "capturable", "differentiable"}
