@@ -91,7 +91,7 @@ def _divided(number: int, by: float | int) -> float:
     except OverflowError:
         raise ValueError(
             "product_flops, other_flops, num_params and num_activations must be below 1e308 to "
-            f"be divided, got {checks.given(number)}"
+            f"be divided, got {checks.describe(number)}"
         ) from None
 
 

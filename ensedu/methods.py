@@ -105,7 +105,7 @@ class Method:
             checks.boolean(name, getattr(self, name))
         arrays = self.arrays
         if not isinstance(arrays, tuple) or not all(isinstance(a, Array) for a in arrays):
-            raise TypeError(f"arrays must be a tuple of Array, got {checks.given(arrays)}")
+            raise TypeError(f"arrays must be a tuple of Array, got {checks.describe(arrays)}")
 
     @property
     def roles(self) -> dict[str, str]:
@@ -245,7 +245,7 @@ def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, i
     if samples is not None and not row.stochastic:
         raise ValueError(
             f"samples must be left out for {method!r}, which draws nothing, "
-            f"got {checks.given(samples)}"
+            f"got {checks.describe(samples)}"
         )
     samples = None if samples is None else checks.positive_int("samples", samples)
     if row.members:
@@ -256,7 +256,7 @@ def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, i
             instead += str(checks.positive_int("ensemble_size", ensemble_size))
         raise ValueError(
             f"ensemble_size must be left out for {method!r}, which has no members, "
-            f"got {checks.given(ensemble_size)}{instead}"
+            f"got {checks.describe(ensemble_size)}{instead}"
         )
     return 1, 1 if row.stochastic and samples is None else samples
 

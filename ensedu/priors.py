@@ -12,14 +12,7 @@ from typing import Any, ClassVar
 
 from ensedu.common import checks
 
-__all__ = [
-    "DROPOUT_STD",
-    "Cauchy",
-    "Normal",
-    "Prior",
-    "ScaleMixture",
-    "check_prior",
-]
+__all__ = ["DROPOUT_STD", "Cauchy", "Normal", "Prior", "ScaleMixture", "check_prior"]
 
 #: The standard deviation of Gaussian dropout at rate p = 0.001, √(p / (1 - p)).
 DROPOUT_STD = (0.001 / 0.999) ** 0.5
@@ -170,7 +163,7 @@ def check_prior(prior: Any) -> Prior:
     if not isinstance(prior, Prior):
         raise TypeError(
             "prior must be an ensedu.priors.Normal, Cauchy or ScaleMixture, "
-            f"got {checks.given(prior)}"
+            f"got {checks.describe(prior)}"
         )
     return prior
 

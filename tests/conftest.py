@@ -15,7 +15,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 # What these assert, pytest explains as it does in a file of tests.
-pytest.register_assert_rewrite("tests.torch.whole.law")
+pytest.register_assert_rewrite("tests.torch.ensembling.law")
 
 set_hypothesis_home_dir(Path(__file__).parents[1] / "_build" / "hypothesis")
 # The second is `make test-typed`, the third `make test-long`.

@@ -4,7 +4,7 @@ For each public callable, and each of its arguments, the others get a good value
 there is one, and that one gets hostile values in turn: those of `EDGES` and a part of the others,
 and all in `make test-long`. A call raises a TypeError or ValueError whose message names the
 argument, or returns, if the value is one that the argument's annotation takes. Nothing is drawn or
-trained here: that a result is right, other tests say, and what errors say, `test_bad_input.py`.
+trained here: that a result is right, other tests say, and what errors say, `bad_input.txt`.
 """
 
 import copy

@@ -16,7 +16,7 @@ import yaml
 import ensedu
 from ensedu import data
 from ensedu import uncertainty as un
-from ensedu.common.checks import NAMES
+from ensedu.common.checks import PIP_NAMES
 from ensedu.contest.contestants import CONTESTANTS
 from tests.contest import small
 from tests.uncertainty.cases import arguments
@@ -92,7 +92,7 @@ def test_an_error_names_the_extra_that_holds_the_package():
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional":
                 package, extra = (ast.literal_eval(one) for one in node.args)
                 root = package.partition(".")[0]
-                name = NAMES.get(root, root)
+                name = PIP_NAMES.get(root, root)
                 if extra is None:
                     assert name not in set().union(*EXTRAS.values()), (path, package)
                 elif root != "ensedu":
@@ -112,7 +112,8 @@ def test_an_error_names_the_extra_that_holds_the_package():
 def test_what_a_module_imports_comes_with_its_extra():
     for path, tree in modules("import"):
         roots = {name.partition(".")[0] for name in imported(tree)}
-        others = {NAMES.get(root, root) for root in roots - sys.stdlib_module_names - {"ensedu"}}
+        roots -= sys.stdlib_module_names | {"ensedu"}
+        others = {PIP_NAMES.get(root, root) for root in roots}
         part = next((p for p in PARTS if path == p or path.startswith(f"{p}/")), None)
         held = EXTRAS[PARTS[part]] if part else set()
         assert others <= ALWAYS | held, (path, others - ALWAYS - held)
@@ -128,7 +129,7 @@ def test_the_workshop_brings_what_it_and_the_notebooks_import():
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         sources += ["".join(one["source"]) for one in cells if one["cell_type"] == "code"]
     names = {name for source in sources for name in imported(ast.parse(source))}
-    roots = {NAMES.get(root, root) for root in {name.partition(".")[0] for name in names}}
+    roots = {PIP_NAMES.get(root, root) for root in {name.partition(".")[0] for name in names}}
     assert roots - sys.stdlib_module_names <= held
     parts = {name.split(".")[1] for name in names if name.startswith("ensedu.")} & PARTS.keys()
     assert "contest" in parts and {PARTS[part] for part in parts} <= {*extras}

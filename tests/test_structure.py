@@ -27,13 +27,13 @@ FLOORS = (
 INSIDE = {
     "ensedu.torch": (
         ("network", "models", "twins", "trees", "inputs"),
-        ("losses", "membership", "whole"),
+        ("losses", "membership", "ensembling"),
         ("train", "by_method"),
     ),
-    "ensedu.torch.whole": (
-        ("copies", "modules", "refusals"),
-        ("parts", "arrays"),
-        ("traced", "changes", "passes", "starts"),
+    "ensedu.torch.ensembling": (
+        ("copies", "batching_rules"),
+        ("stand_ins", "arrays"),
+        ("traced", "runner", "model_checks", "deep_ensemble"),
         ("members",),
         ("ensemble",),
     ),

@@ -13,8 +13,8 @@ from torch import nn
 from ensedu import command, counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
-from ensedu.torch.by_method import converted
-from ensedu.torch.whole.copies import without_values
+from ensedu.torch.by_method import convert
+from ensedu.torch.ensembling.copies import meta_copy
 from ensedu.xray import picture
 from tests.errors import check_error
 
@@ -98,7 +98,7 @@ def test_models_count_as_their_arrays(name):
         assert picture.counts.keys() | picture.refused.keys() == METHODS.keys()
         head = next((layer.name for layer in picture.layers if layer.head), None)
         for method, count in picture.counts.items():
-            net = converted(without_values(model), method, 5, **{"head": head} | given)
+            net = convert(meta_copy(model), method, 5, **{"head": head} | given)
             real = counting.count(net)
             assert count == counting.Count(**{key: getattr(real, key) for key in NUMBERS})
 

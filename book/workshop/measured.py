@@ -69,19 +69,21 @@ def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:
     try:
         rows = list(rows)
     except (TypeError, RuntimeError):  # a nested tensor says so when one asks for its rows
-        raise TypeError(f"rows must be mappings, got {checks.given(rows)}") from None
+        raise TypeError(f"rows must be mappings, got {checks.describe(rows)}") from None
     if not rows:
         raise ValueError("rows must be mappings, at least one, got none")
     for i, one in enumerate(rows):
         if not isinstance(one, Mapping):
-            raise TypeError(f"rows[{i}] must be a mapping, got {checks.given(one)}")
+            raise TypeError(f"rows[{i}] must be a mapping, got {checks.describe(one)}")
     for key, value in keys.items():
         if not isinstance(value, (str, Number, type(None))):
-            raise TypeError(f"{key} must be a string, a number or None, got {checks.given(value)}")
+            raise TypeError(
+                f"{key} must be a string, a number or None, got {checks.describe(value)}"
+            )
     found = [one for one in rows if all(one.get(key) == value for key, value in keys.items())]
     if len(found) == 1:
         return found[0]
-    asked = ", ".join(f"{key}={checks.shown(value)}" for key, value in keys.items())
+    asked = ", ".join(f"{key}={checks.short_repr(value)}" for key, value in keys.items())
     if found:
         raise ValueError(f"keys must fit one row, got {asked}, which fits {len(found)}")
     exist = "; ".join(

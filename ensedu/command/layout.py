@@ -26,7 +26,7 @@ def tables(report: dict[str, Any]) -> str:
         For anything but a dict.
     """
     if not isinstance(report, dict):
-        raise TypeError(f"report must be a dict, got {checks.given(report)}")
+        raise TypeError(f"report must be a dict, got {checks.describe(report)}")
     rows = [row for row in report["methods"] if "refused" not in row]
     # A role that no row has is no column; nor is what is frozen, where nothing is.
     roles = [key for key in (*ROLES, "frozen") if any(row[key] for row in rows)]

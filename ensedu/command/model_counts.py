@@ -20,8 +20,8 @@ __all__ = ["count_model"]
 
 #: At most so many members, or samples, are built to be counted. With each of them a number grows by
 #: the same, so beyond that it lies on the line through the numbers of a few.
-MOST = 16
-FEW = (2, 3)
+MOST_BUILT = 16
+TWO_SIZES = (2, 3)
 
 
 def count_model(options: argparse.Namespace) -> dict[str, Any]:
@@ -51,25 +51,25 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch.by_method import made_by
-    from ensedu.torch.whole.roles import names_of
+    from ensedu.torch.by_method import try_conversion
+    from ensedu.torch.ensembling.roles import select_names
 
     model = build_model(found, options.model, device)
     asked = options.method or ["all"]
     try:
         for name in ("shared", "modulated"):
-            names_of(model, getattr(options, name), name)
+            select_names(model, getattr(options, name), name)
     except ValueError as error:
         raise CommandError(with_option_name(error)) from None
     if options.head is not None and not {"all", "last_layer"} & set(asked):
         raise CommandError("--head is for --method last_layer, and must be left out for others")
     rows = []
-    sizes = FEW if options.ensemble_size > MOST else (options.ensemble_size,)
+    sizes = TWO_SIZES if options.ensemble_size > MOST_BUILT else (options.ensemble_size,)
     for key, method in METHODS.items():
         if key != "single" and not {"all", key} & set(asked):
             continue
         row: dict[str, Any] = {"method": key, "label": method.label}
-        made = made_by(
+        made = try_conversion(
             key, model, sizes,
             head=options.head, shared=options.shared, modulated=options.modulated,
         )  # fmt: skip

@@ -57,7 +57,7 @@ def build_model(found: Any, name: str, device: str) -> Any:
     model = found
     if not isinstance(found, torch.nn.Module):
         if not callable(found):
-            raise CommandError(f"{name} must be {FACTORY}, got {checks.given(found)}")
+            raise CommandError(f"{name} must be {FACTORY}, got {checks.describe(found)}")
         _check_call(found, name)
         with torch.device("meta") if device == "meta" else contextlib.nullcontext():
             try:
@@ -69,7 +69,7 @@ def build_model(found: Any, name: str, device: str) -> Any:
                     f"{name}() raised {type_and_message(error)}", trace_in_readers_code(error)
                 ) from None
     if not isinstance(model, torch.nn.Module):
-        raise CommandError(f"{name}() must return a torch.nn.Module, got {checks.given(model)}")
+        raise CommandError(f"{name}() must return a torch.nn.Module, got {checks.describe(model)}")
     if device == "cpu":
         # What its own code builds without values has none to copy.
         return model if any(one.is_meta for one in model.parameters()) else model.cpu()
@@ -79,9 +79,9 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
-    from ensedu.torch.whole.copies import without_values  # only where Torch is there
+    from ensedu.torch.ensembling.copies import meta_copy  # only where Torch is there
 
-    return without_values(model)
+    return meta_copy(model)
 
 
 def _check_call(found: Callable[..., Any], name: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 #: What is given is squared, multiplied, divided by: from here on that leaves the floats.
-MOST = 1e100
+LARGEST = 1e100
 
 #: Of each axis the size, or a letter, which fits any.
 Shape = tuple[int | str, ...]
@@ -35,11 +35,11 @@ def check_array(
 
 
 def check_finite(name: str, value: np.ndarray) -> None:
-    """Check that an array holds finite numbers below `MOST`."""
+    """Check that an array holds finite numbers below `LARGEST`."""
     if not np.isfinite(value).all():
         raise ValueError(f"{name} must hold finite numbers, got nan or inf")
-    if (greatest := float(np.abs(value).max())) >= MOST:
-        raise ValueError(f"{name} must hold numbers below {MOST:g}, got {greatest:g}")
+    if (greatest := float(np.abs(value).max())) >= LARGEST:
+        raise ValueError(f"{name} must hold numbers below {LARGEST:g}, got {greatest:g}")
 
 
 def check_float64(name: str, value: Any) -> None:

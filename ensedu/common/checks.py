@@ -15,7 +15,7 @@ _SIZES = (2**63, "2**63")
 _COUNTS = (10**4000, "10**4000")
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the repr of a value, cut where it is long."""
     try:
         words = repr(value)
@@ -24,12 +24,12 @@ def shown(value: Any) -> str:
     return words if len(words) <= 200 else f"{words[:120]} … {words[-40:]}"
 
 
-def given(value: Any) -> str:
+def describe(value: Any) -> str:
     """Return in words what was given: a value and its type."""
-    return f"{shown(value)} ({type(value).__name__})"
+    return f"{short_repr(value)} ({type(value).__name__})"
 
 
-def given_array(value: Any) -> str:
+def describe_array(value: Any) -> str:
     """Return in words what kind of thing was given, of an array its shape and dtype."""
     if getattr(value, "is_nested", False):  # which may have no shape at all
         return "a nested tensor"
@@ -39,7 +39,7 @@ def given_array(value: Any) -> str:
         layout = str(getattr(value, "layout", "torch.strided"))
         kind = "" if layout == "torch.strided" else f", of layout {layout}"
         return f"a {words} of shape {tuple(value.shape)} and dtype {value.dtype}{kind}{hint}"
-    return given(value)
+    return describe(value)
 
 
 def positive_int(name: str, value: Any) -> int:
@@ -54,7 +54,7 @@ def pair(name: str, value: Any, *, low: int = 1) -> tuple[int, int]:
         number = _integer(name, value, low, f"{accepted} or a pair of them")
         return number, number
     if len(value) != 2:
-        raise ValueError(f"{name} must be {accepted} or a pair of them, got {given(value)}")
+        raise ValueError(f"{name} must be {accepted} or a pair of them, got {describe(value)}")
     first, second = (_integer(f"{name}[{i}]", v, low, accepted) for i, v in enumerate(value))
     return first, second
 
@@ -70,11 +70,11 @@ def _integer(name: str, value: Any, low: int, accepted: str, most: tuple[int, st
             raise TypeError
         number = operator.index(value)
     except (TypeError, RuntimeError):  # a float, or a tensor without data
-        raise TypeError(f"{name} must be {accepted}, got {given(value)}") from None
+        raise TypeError(f"{name} must be {accepted}, got {describe(value)}") from None
     if number < low:
-        raise ValueError(f"{name} must be {accepted}, got {given(number)}")
+        raise ValueError(f"{name} must be {accepted}, got {describe(number)}")
     if number >= most[0]:
-        raise ValueError(f"{name} must be {accepted} below {most[1]}, got {given(number)}")
+        raise ValueError(f"{name} must be {accepted} below {most[1]}, got {describe(number)}")
     return number
 
 
@@ -114,7 +114,7 @@ def _float(name: str, value: Any, accepted: str) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError, RuntimeError):  # 10**400, a tensor without data
-        raise TypeError(f"{name} must be {accepted}, got {given(value)}") from None
+        raise TypeError(f"{name} must be {accepted}, got {describe(value)}") from None
 
 
 def _is_number(value: Any) -> bool:
@@ -132,23 +132,23 @@ def one_of(name: str, value: Any, accepted: Collection[str]) -> str:
     """Return `value` if it is one of the `accepted` strings."""
     words = ", ".join(map(repr, accepted))
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be one of {words}, got {given(value)}")
+        raise TypeError(f"{name} must be one of {words}, got {describe(value)}")
     if value not in accepted:
-        raise ValueError(f"{name} must be one of {words}, got {given(value)}")
+        raise ValueError(f"{name} must be one of {words}, got {describe(value)}")
     return value
 
 
 def boolean(name: str, value: Any) -> bool:
     """Return `value` if it is a ``bool``."""
     if not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, got {given(value)}")
+        raise TypeError(f"{name} must be True or False, got {describe(value)}")
     return value
 
 
 def text(name: str, value: Any) -> str:
     """Return `value` if it is a string."""
     if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string, got {given(value)}")
+        raise TypeError(f"{name} must be a string, got {describe(value)}")
     return value
 
 
@@ -156,16 +156,16 @@ def layer_sizes(name: str, value: Any) -> tuple[int, ...]:
     """Return `value` as a tuple of at least two positive integers."""
     accepted = "a sequence of at least two positive integers"
     if isinstance(value, (str, bytes, bytearray, memoryview)) or not isinstance(value, Sequence):
-        raise TypeError(f"{name} must be {accepted}, got {given(value)}")
+        raise TypeError(f"{name} must be {accepted}, got {describe(value)}")
     if len(value) < 2:
-        raise ValueError(f"{name} must be {accepted}, got {given(value)}")
+        raise ValueError(f"{name} must be {accepted}, got {describe(value)}")
     return tuple(positive_int(f"{name}[{i}]", size) for i, size in enumerate(value))
 
 
 def array_shape(name: str, value: Any) -> tuple[int, ...]:
     """Return `value` as a tuple of integers from 0 up, the shape of an array."""
     if not isinstance(value, (tuple, list)):
-        raise TypeError(f"{name} must be a tuple of integers, got {given(value)}")
+        raise TypeError(f"{name} must be a tuple of integers, got {describe(value)}")
     if type(value).__name__ == "Size":  # a tensor's own: under a compiler its sizes are symbols
         return tuple(value)
     return tuple(natural_int(f"{name}[{i}]", size) for i, size in enumerate(value))
@@ -174,7 +174,7 @@ def array_shape(name: str, value: Any) -> tuple[int, ...]:
 def function(name: str, value: Any, call: str) -> Callable[..., Any]:
     """Return a function that was given; its errors say in which `call` they arose."""
     if not callable(value):
-        raise TypeError(f"{name} must be a function, called as {call}, got {given(value)}")
+        raise TypeError(f"{name} must be a function, called as {call}, got {describe(value)}")
 
     def named(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -187,7 +187,7 @@ def function(name: str, value: Any, call: str) -> Callable[..., Any]:
 
 
 #: Packages whose name is not that of their module.
-NAMES = {
+PIP_NAMES = {
     "sklearn": "scikit-learn", "PIL": "pillow", "laplace": "laplace-torch", "ivon": "ivon-opt",
 }  # fmt: skip
 
@@ -206,9 +206,8 @@ def optional(package: str, extra: str | None) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or root).partition(".")[0] != root:
             raise  # the package is there, and what it needs in turn is not
-        named = NAMES.get(root, root)
+        named = PIP_NAMES.get(root, root)
         what = f'"ensedu[{extra}]"' if extra else named
         raise ImportError(
-            f"{named} is needed here, and is not installed: pip install {what}",
-            name=root,
+            f"{named} is needed here, and is not installed: pip install {what}", name=root
         ) from error

@@ -106,7 +106,7 @@ def dropout_mask(
     kind = str(getattr(array, "dtype", ""))
     if not isinstance(array, array_type) or kind not in ("bool", "torch.bool"):
         raise TypeError(
-            f'noise must be a dict {{"mask": array of bools}}, got {checks.given(noise)}'
+            f'noise must be a dict {{"mask": array of bools}}, got {checks.describe(noise)}'
         )
     batch = len(shape) - feature_axes - 1
     accepted = (*shape[:batch], 1, *shape[batch + 1 :]), tuple(shape)

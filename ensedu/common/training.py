@@ -114,7 +114,7 @@ class SaveTo:
 
     def __post_init__(self) -> None:
         if not isinstance(self.folder, (str, PathLike)):
-            raise TypeError(f"folder must be a path, got {checks.given(self.folder)}")
+            raise TypeError(f"folder must be a path, got {checks.describe(self.folder)}")
         checks.positive_int("every", self.every)
 
 
@@ -144,7 +144,7 @@ def minibatch_kl_weights(number: int, kind: str = "uniform") -> list[float]:
 def as_kl_weight(kl: Any) -> KLWeight:
     """Return what is given for `kl`, checked."""
     if not isinstance(kl, KLWeight):
-        raise TypeError(f"kl must be a KLWeight, got {checks.given(kl)}")
+        raise TypeError(f"kl must be a KLWeight, got {checks.describe(kl)}")
     return kl
 
 
@@ -155,18 +155,18 @@ def as_validation(validation: Any) -> Validation | None:
     if not isinstance(validation, (Validation, type(None))):
         raise TypeError(
             "validation must be a pair (x, y), a Validation or None, got "
-            f"{checks.given(validation)}"
+            f"{checks.describe(validation)}"
         )
     return validation
 
 
-def as_saving(checkpoint: Any) -> SaveTo | None:
+def as_save_to(checkpoint: Any) -> SaveTo | None:
     """Return what is given for `checkpoint`, a path as a `SaveTo`."""
     if isinstance(checkpoint, (str, PathLike)):
         return SaveTo(checkpoint)
     if not isinstance(checkpoint, (SaveTo, type(None))):
         raise TypeError(
-            f"checkpoint must be a path, a SaveTo or None, got {checks.given(checkpoint)}"
+            f"checkpoint must be a path, a SaveTo or None, got {checks.describe(checkpoint)}"
         )
     return checkpoint
 

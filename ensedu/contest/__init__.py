@@ -36,7 +36,7 @@ from ensedu.contest.statistics import (  # noqa: E402
     pooled,
     verdict,
 )
-from ensedu.contest.tasks import Given, Task, rows_of_split, split_of  # noqa: E402
+from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",
@@ -46,10 +46,10 @@ __all__ = [
     "Classes",
     "Comparison",
     "Contestant",
-    "Given",
     "Job",
     "Numbers",
     "Pooled",
+    "SplitData",
     "Task",
     "TaskDifference",
     "TaskScores",

@@ -11,28 +11,28 @@ from ensedu.contest.trainers.networks import train_network
 from ensedu.contest.trainers.swag import train_swag
 from ensedu.contest.trainers.tabm import train_tabm
 
-__all__ = ["CONTESTANTS", "FURTHER", "LONGER", "REFERENCE", "TABULAR"]
+__all__ = ["CONTESTANTS", "FURTHER", "LONGEST_FACTOR", "REFERENCE", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"
 #: How many times the task's epochs one network with more compute may have.
-LONGER = 4.0
+LONGEST_FACTOR = 4.0
 
-RATES = (0.003, 0.01, 0.03)
+LEARNING_RATES = (0.003, 0.01, 0.03)
 
 
-def settings(
-    name: str, values: tuple[float, ...], rates: tuple[float, ...] = RATES
+def setting_grid(
+    name: str, values: tuple[float, ...], rates: tuple[float, ...] = LEARNING_RATES
 ) -> tuple[Setting, ...]:
     """Return a setting for each pair of a rate and a value of another thing."""
     return tuple({"lr": lr, name: value} for value, lr in product(values, rates))
 
 
-DECAYS = settings("weight_decay", (0.03, 0.5))
-KL_WEIGHTS = settings("kl_weight", (0.01, 0.1, 1.0), (0.005, 0.02))
-PRECISIONS = settings("precision", (1.0, 10.0), (0.1, 0.2, 0.4))
-LEAVES = settings("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
-PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
+DECAYS = setting_grid("weight_decay", (0.03, 0.5))
+KL_WEIGHTS = setting_grid("kl_weight", (0.01, 0.1, 1.0), (0.005, 0.02))
+PRECISIONS = setting_grid("precision", (1.0, 10.0), (0.1, 0.2, 0.4))
+BOOSTING_PENALTIES = setting_grid("l2", (0.1, 10.0), (0.03, 0.1, 0.3))
+LINEAR_PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
 
 
 #: By key, in the order of tables and figures.
@@ -41,7 +41,7 @@ CONTESTANTS = {
     "wide": Contestant(label="one larger network", train=train_network, tries=DECAYS, scale=None),
     "long": Contestant(
         label="one network, up to four times as long", train=train_network, tries=DECAYS,
-        parts=(*LENGTHS, LONGER),
+        parts=(*LENGTHS, LONGEST_FACTOR),
     ),
     "deep_ensemble": Contestant(
         label="deep ensemble", train=train_network, tries=DECAYS, method="deep_ensemble"
@@ -63,11 +63,11 @@ CONTESTANTS = {
     "laplace": Contestant(label="Laplace, last layer", train=train_laplace, tries=DECAYS),
     "ivon": Contestant(label="IVON", train=train_ivon, tries=PRECISIONS),
     "boosting": Contestant(
-        label="gradient boosting", train=train_boosting, tries=LEAVES, method="",
+        label="gradient boosting", train=train_boosting, tries=BOOSTING_PENALTIES, method="",
         epochs=boosting_rounds, draws=False,
     ),
     "linear": Contestant(
-        label="linear model", train=train_linear, tries=PENALTIES, method="",
+        label="linear model", train=train_linear, tries=LINEAR_PENALTIES, method="",
         epochs=lambda task: 1, draws=False,
     ),
 }  # fmt: skip

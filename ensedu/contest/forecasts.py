@@ -104,8 +104,8 @@ class Numbers:
 
     def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
         """Scale all variances by the factor that is best on held-out examples."""
-        own = self.moments
-        return Numbers(own[0][None], held_out.temperature(y) * own[1][None])
+        mean, variance = self.moments
+        return Numbers(mean[None], held_out.temperature(y) * variance[None])
 
     def temperature(self, y: Float[Array, "B 1"]) -> float:
         """Return the factor of variances that is best for these targets, of one Gaussian a row.
@@ -128,10 +128,10 @@ class Numbers:
 Forecast = Classes | Numbers
 
 
-def conformal(own: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float]:
+def conformal(forecast: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float]:
     """Return which part of y split-conformal intervals or sets hold, and their mean size.
 
     They reach as far as nine in ten of the held-out targets are strange.
     """
     limit = uncertainty.conformal_quantile(held_out.strangeness(known), COVERAGE)
-    return float((own.strangeness(y) <= limit).mean()), own.size(limit)
+    return float((forecast.strangeness(y) <= limit).mean()), forecast.size(limit)

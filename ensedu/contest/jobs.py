@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast
-from ensedu.contest.tasks import Given, Task
+from ensedu.contest.tasks import SplitData, Task
 from ensedu.methods import METHODS
 
 __all__ = ["LENGTHS", "Contestant", "Job", "Setting", "Trained"]
@@ -75,15 +75,15 @@ class Contestant:
         for name in ("train", "epochs"):
             if not callable(getattr(self, name)):
                 raise TypeError(
-                    f"{name} must be a function, got {checks.given(getattr(self, name))}"
+                    f"{name} must be a function, got {checks.describe(getattr(self, name))}"
                 )
         if not isinstance(self.tries, (tuple, list)) or not self.tries:
             raise TypeError(
-                f"tries must be a tuple of dicts, at least one, got {checks.given(self.tries)}"
+                f"tries must be a tuple of dicts, at least one, got {checks.describe(self.tries)}"
             )
         for i, setting in enumerate(self.tries):
             if not isinstance(setting, dict):
-                raise TypeError(f"tries[{i}] must be a dict, got {checks.given(setting)}")
+                raise TypeError(f"tries[{i}] must be a dict, got {checks.describe(setting)}")
         checks.one_of("method", self.method, ("", *METHODS))
         if self.scale is not None:
             checks.real("scale", self.scale, low=0.0)
@@ -101,7 +101,7 @@ class Job:
 
     Parameters
     ----------
-    task, given
+    task, data
         The task, and a split of it as `ensedu.contest.split_of` returns it.
     contestant, setting
         Who is trained, and with which of its settings.
@@ -117,7 +117,7 @@ class Job:
     """
 
     task: Task
-    given: Given
+    data: SplitData
     contestant: Contestant
     setting: Setting
     seed: int
@@ -130,9 +130,9 @@ class Job:
     @property
     def batch_size(self) -> int:
         """How many examples a step takes: the task's, or all that there are to fit on."""
-        return min(self.task.batch_size, len(self.given.fit[0]))
+        return min(self.task.batch_size, len(self.data.fit[0]))
 
     @property
     def steps(self) -> int:
         """How many steps its epochs are."""
-        return self.epochs * math.ceil(len(self.given.fit[0]) / self.batch_size)
+        return self.epochs * math.ceil(len(self.data.fit[0]) / self.batch_size)

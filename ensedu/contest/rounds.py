@@ -13,11 +13,11 @@ from ensedu import uncertainty
 from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
-from ensedu.contest.tasks import Given, Task, split_of
+from ensedu.contest.tasks import SplitData, Task, split_of
 
 __all__ = [
-    "FRESH",
-    "HARSH",
+    "FAILED_NLL",
+    "SCORED_STARTS",
     "Choice",
     "choose",
     "fresh_start",
@@ -27,11 +27,11 @@ __all__ = [
 ]
 
 #: Trainings of the chosen setting that are scored; none of them was seen in choosing.
-FRESH = 4
+SCORED_STARTS = 4
 #: What a forecast counts that is not finite.
-HARSH = 1e9
+FAILED_NLL = 1e9
 #: What is scored of shifted inputs.
-SHIFTED = ("nll", "error", "rmse")
+SHIFT_SCORES = ("nll", "error", "rmse")
 
 
 def seed_of(*parts: str | int) -> int:
@@ -60,14 +60,14 @@ class Choice:
         return self.epochs[int(np.argmin(self.nll[self.number]))]
 
 
-def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
+def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Choice:
     """Train each setting at each length once, and judge it by the rows to select on.
 
     By the NLL of the combined prediction. A training that fails is the worst.
 
     Parameters
     ----------
-    task, own
+    task, data
         The task, and a split of it as `ensedu.contest.split_of` returns it.
     contestant
         Whose settings are tried.
@@ -81,37 +81,39 @@ def choose(task: Task, own: Given, contestant: Contestant, seed: int) -> Choice:
     ImportError
         If a package of the contestant is not installed.
     """
-    kinds = {"task": (task, Task), "own": (own, Given), "contestant": (contestant, Contestant)}
+    kinds = {
+        "task": (task, Task), "data": (data, SplitData), "contestant": (contestant, Contestant),
+    }  # fmt: skip
     for name, (value, kind) in kinds.items():
         if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.given(value)}")
+            raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
     found = Choice(epochs=contestant.lengths(task))
     for number, setting in enumerate(contestant.tries):
         scores = []
         for i, epochs in enumerate(found.epochs):
             job = Job(
-                task=task, given=own, contestant=contestant, setting=setting,
+                task=task, data=data, contestant=contestant, setting=setting,
                 seed=seed_of(seed, number, i), epochs=epochs,
             )  # fmt: skip
-            score = HARSH
+            score = FAILED_NLL
             with suppress(FloatingPointError):  # this rate is too large for it
-                score = nll_to_select(own, contestant.train(job))
+                score = selection_nll(data, contestant.train(job))
             scores.append(score)
         found.nll.append(scores)
     return found
 
 
-def nll_to_select(own: Given, trained: Trained) -> float:
-    """Return the NLL on the rows to select on, `HARSH` where it is not finite."""
-    x, y = own.select
+def selection_nll(data: SplitData, trained: Trained) -> float:
+    """Return the NLL on the rows to select on, `FAILED_NLL` where it is not finite."""
+    x, y = data.select
     score = trained(x).scores(y)["nll"]
-    return float(score) if np.isfinite(score) else HARSH
+    return float(score) if np.isfinite(score) else FAILED_NLL
 
 
 def run_split(
-    task: Task, name: str, contestant: Contestant, split: int, *, starts: int = FRESH,
-    also: Callable[[Given, Choice, Trained], dict[str, Any]] | None = None,
+    task: Task, name: str, contestant: Contestant, split: int, *, starts: int = SCORED_STARTS,
+    also: Callable[[SplitData, Choice, Trained], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what a contestant is worth on a split of a task: a row of the contest.
 
@@ -144,70 +146,68 @@ def run_split(
         If a package of the contestant is not installed.
     """
     checks.text("name", name)
-    own = split_of(task, split)
+    data = split_of(task, split)
     before = time.thread_time()
-    choice = choose(task, own, contestant, seed_of(task.name, name, split))
+    choice = choose(task, data, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    scored, more = [], {}
+    scored, more, setting = [], {}, contestant.tries[choice.number]
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(
-            task, own, name, contestant, split, start, contestant.tries[choice.number], choice.epoch
-        )
+        trained = fresh_start(task, data, name, contestant, split, start, setting, choice.epoch)
         seconds = time.thread_time() - before
-        scored.append(score_trained(own, trained) | {"train_seconds": seconds})
+        scored.append(score_trained(data, trained) | {"train_seconds": seconds})
         if also is not None and not start:
-            more = also(own, choice, trained)
+            more = also(data, choice, trained)
     found: dict[str, Any] = {
         "select_nll": choice.nll, "select_epochs": choice.epochs, "setting": choice.number,
         "epoch": choice.epoch, "choose_seconds": chose, "kept": trained.kept,
-        "rows": [len(own.fit[0]), len(own.test[0])],
+        "rows": [len(data.fit[0]), len(data.test[0])],
     }  # fmt: skip
-    return found | merged(scored) | more
+    return found | dict_of_lists(scored) | more
 
 
 def fresh_start(
-    task: Task, own: Given, name: str, contestant: Contestant, split: int, start: int,
+    task: Task, data: SplitData, name: str, contestant: Contestant, split: int, start: int,
     setting: Setting, epochs: int,
 ) -> Trained:  # fmt: skip
     """Return one of the trainings that a row scores, of a setting and a length."""
     job = Job(
-        task=task, given=own, contestant=contestant, setting=setting, epochs=epochs,
+        task=task, data=data, contestant=contestant, setting=setting, epochs=epochs,
         seed=seed_of(task.name, name, split, 1 + start),
     )  # fmt: skip
     return contestant.train(job)
 
 
-def score_trained(own: Given, trained: Trained) -> dict[str, Any]:
+def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
     """Return all scores of what was trained, on the rows to test on alone."""
-    x, y = own.test
+    x, y = data.test
     before = time.thread_time()
     test: Any = trained(x)
     seconds = time.thread_time() - before
-    held_out, known = trained(own.calibrate[0]), own.calibrate[1]
-    foreign: Any = trained(own.foreign)
+    held_out, known = trained(data.calibrate[0]), data.calibrate[1]
+    foreign: Any = trained(data.foreign)
     inside, size = conformal(test, y, held_out, known)
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
-        found = forecast.scores(y, own.unit)
+        found = forecast.scores(y, data.unit)
         return found | {"auroc": uncertainty.auroc(forecast.doubt, other.doubt)}
 
     return {
         **scores(test, foreign),
         "scaled": scores(test.sharpened(held_out, known), foreign.sharpened(held_out, known)),
         "shifted": {
-            kind: {k: v for k, v in trained(x).scores(y, own.unit).items() if k in SHIFTED}
-            for kind, x in own.shifted.items()
+            kind: {k: v for k, v in trained(x).scores(y, data.unit).items() if k in SHIFT_SCORES}
+            for kind, x in data.shifted.items()
         },
-        "conformal": [inside, own.unit * size],
+        "conformal": [inside, data.unit * size],
         "predict_seconds": seconds,
     }
 
 
-def merged(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def dict_of_lists(starts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return dicts of one form as one dict of lists."""
     return {
-        key: merged([start[key] for start in starts])
+        key: dict_of_lists([start[key] for start in starts])
         if isinstance(value, Mapping)
         else [start[key] for start in starts]
         for key, value in starts[0].items()

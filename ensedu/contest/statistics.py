@@ -69,7 +69,7 @@ class TaskScores:
         if not isinstance(self.values, Mapping) or not self.values:
             raise TypeError(
                 "values must be a mapping of contestants to arrays (splits, seeds), "
-                f"got {checks.given(self.values)}"
+                f"got {checks.describe(self.values)}"
             )
         splits = {}
         for contestant, values in self.values.items():
@@ -158,7 +158,7 @@ def pooled(
     """
     checks.boolean("higher", higher)
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
-        raise TypeError(f"tasks must be a list of TaskScores, got {checks.given(tasks)}")
+        raise TypeError(f"tasks must be a list of TaskScores, got {checks.describe(tasks)}")
     names = [task.name for task in tasks]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"tasks must have other names each, got {twice} twice")

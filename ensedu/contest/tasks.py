@@ -16,7 +16,7 @@ from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.splits import check_targets
 
-__all__ = ["NOISE", "SHARES", "SPLITS", "Given", "Task", "rows_of_split", "split_of"]
+__all__ = ["NOISE", "SHARES", "SPLITS", "SplitData", "Task", "rows_of_split", "split_of"]
 
 #: Splits of a task: every row is in the test part of one of them.
 SPLITS = 5
@@ -93,7 +93,9 @@ class Task:
             check_float64("x", self.x)
             check_finite("x", self.x)
         elif not hasattr(self.x, "iloc"):
-            raise TypeError(f"x must be a pandas.DataFrame or an array, got {checks.given(self.x)}")
+            raise TypeError(
+                f"x must be a pandas.DataFrame or an array, got {checks.describe(self.x)}"
+            )
         if isinstance(self.y, np.ndarray) and self.y.ndim == 1 and self.y.dtype.kind == "f":
             object.__setattr__(self, "y", self.y[:, None])
         check_targets("y", self.y, len(self.x))
@@ -116,7 +118,8 @@ class Task:
         if not self.lenet:
             if not isinstance(self.hidden, (tuple, list)):
                 raise TypeError(
-                    f'hidden must be a tuple of sizes, or "lenet", got {checks.given(self.hidden)}'
+                    'hidden must be a tuple of sizes, or "lenet", got '
+                    f"{checks.describe(self.hidden)}"
                 )
             for i, size in enumerate(self.hidden):
                 checks.positive_int(f"hidden[{i}]", size)
@@ -129,7 +132,8 @@ class Task:
             )
         if not isinstance(self.shifts, Mapping) or not all(map(callable, self.shifts.values())):
             raise TypeError(
-                f"shifts must be a mapping of names to functions, got {checks.given(self.shifts)}"
+                "shifts must be a mapping of names to functions, got "
+                f"{checks.describe(self.shifts)}"
             )
         if self.foreign is not None:
             check_float64("foreign", self.foreign)
@@ -178,7 +182,7 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
         too few, or too large, for each part to have one.
     """
     if not isinstance(task, Task):
-        raise TypeError(f"task must be a Task, got {checks.given(task)}")
+        raise TypeError(f"task must be a Task, got {checks.describe(task)}")
     if checks.natural_int("split", split) >= SPLITS:
         raise ValueError(f"split must be from 0 to {SPLITS - 1}, got {split}")
     shares = np.array([*SHARES.values()])
@@ -218,7 +222,7 @@ def cut(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class SplitData:
     """One split as networks take it: standardized inputs, and targets, by the rows to fit on.
 
     `unit` is what one of the standardized targets is worth, 1 for classes; `center` is their 0.
@@ -236,7 +240,7 @@ class Given:
     unit: float = 1.0
 
 
-def split_of(task: Task, split: int) -> Given:
+def split_of(task: Task, split: int) -> SplitData:
     """Return a split of a task, ready to train on; the same at each call.
 
     Raises
@@ -264,7 +268,7 @@ def split_of(task: Task, split: int) -> Given:
     if foreign is None:
         foreign = encode(shuffled_columns(task.rows(parts["test"]), rng))
     shifted = {name: shift(test, rng) for name, shift in task.shifts.items()}
-    return Given(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
+    return SplitData(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
 
 
 def shuffled_columns(x: Any, rng: Generator) -> Any:

@@ -55,7 +55,7 @@ class Count:
         checks.text("name", self.name)
         layers = self.layers
         if not isinstance(layers, tuple) or not all(isinstance(c, Count) for c in layers):
-            raise TypeError(f"layers must be a tuple of Counts, got {checks.given(layers)}")
+            raise TypeError(f"layers must be a tuple of Counts, got {checks.describe(layers)}")
 
     @property
     def weights(self) -> int:
@@ -346,7 +346,7 @@ def break_even_width(sizes: Sequence[int | None], method: str, ensemble_size: in
     if not listed or not any(size is None for size in sizes):
         raise TypeError(
             "sizes must be a sequence of positive integers with None for the width, "
-            f"got {checks.given(sizes)}"
+            f"got {checks.describe(sizes)}"
         )
 
     def saving(h: int) -> int:

@@ -77,7 +77,7 @@ def _layers_with_arrays(thing: Any, name: str = "") -> Iterator[tuple[str, Any, 
     else:
         raise TypeError(
             "thing must be an ensedu.numpy layer or network or a torch.nn.Module, "
-            f"got {checks.given(thing)}"
+            f"got {checks.describe(thing)}"
         )
 
 

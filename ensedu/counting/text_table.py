@@ -17,7 +17,7 @@ DECISIVE = " ←"  # behind a decisive number, where nothing is bold
 # column, the color of a method. A cell of words wraps where it is longer than WORDS, a title in the
 # middle, a row's name not at all.
 LETTER, THIN, MARGINS, SWATCH, WORDS = 0.64, 0.35, 1.0, 1.25, 9.0
-THINS = " ,.:;'()[]ijl"
+NARROW_LETTERS = " ,.:;'()[]ijl"
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _cell_html(cell: Cell, aside_of_any: bool) -> str:
 
 
 def _text_width(text: str) -> float:
-    return sum((THIN if letter in THINS else LETTER for letter in text), 0.0)
+    return sum((THIN if letter in NARROW_LETTERS else LETTER for letter in text), 0.0)
 
 
 def _widest_word(text: str) -> float:

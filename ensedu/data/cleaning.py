@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST
+from ensedu.common.arrays import LARGEST
 from ensedu.common.checks import optional
 
 #: What ``pandas.read_csv`` takes for a gap, and the "?" of the UCI sets.
-GAPS = {*"|?|#N/A|#NA|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null".split("|")}
+MISSING = {*"|?|#N/A|#NA|<NA>|N/A|NA|NULL|NaN|None|n/a|nan|null".split("|")}
 CURRENCY = (
     "[A-Z]{0,2}[$€£¥\u20a0-\u20bf]|AUD|BRL|CAD|CHF|CNY|CZK|DKK|EUR|GBP|HKD|HUF|INR|JPY|KRW|MXN|"
     r"NOK|NZD|PLN|RUB|SEK|SGD|THB|TRY|USD|ZAR|Fr\.|Rs\.?|kr\.?|zł"
@@ -37,7 +37,9 @@ TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?(?: ?([AP])M)?", re
 DAY_AND_MONTH = re.compile(r"(\d\d?)([./-])(\d\d?)\2(\d{4})(?:,? ([\d:]+(?: ?[APap][Mm])?))?")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Of dates those that can be read in one way, "" for ISO's.
-STYLES = ("", "%Y/%m/%d", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y")
+DATE_FORMATS = (
+    "", "%Y/%m/%d", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y",
+)  # fmt: skip
 #: No names: digits and signs, a number and a short word, an ISO date and more, a month and digits.
 NO_NAME = re.compile(
     r"(?=.*\d)([\d\s.,:;/%$€£¥+()<>=≤≥~±'’−-]+|[\d.,'’]+ [^\W\d]{1,4}\.?|\d*[.,]\d+ ?[^\W\d]{1,9}|"
@@ -60,8 +62,8 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
         return "names", word.removesuffix(".0")  # a gap makes floats of integers
     kind, number = ("numbers", float(cell)) if isinstance(cell, (Real, np.bool_)) else _number(word)
     if kind:
-        if not abs(number) < MOST:
-            raise ValueError(f"frame must hold finite numbers below {MOST:g}, got {place}")
+        if not abs(number) < LARGEST:
+            raise ValueError(f"frame must hold finite numbers below {LARGEST:g}, got {place}")
         return kind, number
     if found := TIME.fullmatch(word):
         return "times of day", _hours(found)
@@ -73,7 +75,7 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
         moment = TIME.fullmatch(found.group(5) or "0:00")
         word = f"{year}-{month:0>2}-{day:0>2}" if moment else word
         hours = _hours(moment) if moment else 0.0
-    for style in STYLES if word[:4].isdigit() or word[-4:].isdigit() else ():
+    for style in DATE_FORMATS if word[:4].isdigit() or word[-4:].isdigit() else ():
         with suppress(ValueError):
             moment = datetime.strptime(word, style) if style else datetime.fromisoformat(word)
             since = moment.replace(tzinfo=moment.tzinfo or UTC) - EPOCH
@@ -147,7 +149,9 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
     pandas = optional("pandas", "data")
     for name, one in (("frame", frame), ("like", frame if like is None else like)):
         if not isinstance(one, pandas.DataFrame) or not all(isinstance(n, str) for n in one):
-            raise TypeError(f"{name} must be a DataFrame of named columns, got {checks.given(one)}")
+            raise TypeError(
+                f"{name} must be a DataFrame of named columns, got {checks.describe(one)}"
+            )
         if not one.columns.is_unique or not (one.size if one is frame else len(one.columns)):
             raise ValueError(f"{name} must have rows, and different columns, got {[*one]}")
     kinds, then = ({}, None) if like is None else like.attrs.get("clean", ({}, None))
@@ -181,14 +185,14 @@ def _read_column(column: Any, kind: str, dayfirst: bool | None) -> tuple[str, An
     all_names, gaps = kind == "names", column.isna().to_numpy()
     if not gaps.all() and form in "biuf" and kind[:7] in ("", "numbers"):
         numbers = column.to_numpy(np.float64, na_value=np.nan)
-        if (np.abs(numbers[~gaps]) < MOST).all():
+        if (np.abs(numbers[~gaps]) < LARGEST).all():
             return kind or "numbers", numbers
     if not gaps.all() and form == "M" and kind in ("", "dates"):  # in any unit
         epoch = EPOCH if column.dt.tz else EPOCH.replace(tzinfo=None)
         return "dates", ((column - epoch) / timedelta(days=1)).to_numpy(np.float64)
     values: list[Any] = [np.nan] * len(column)
     for row, (cell, gap) in enumerate(zip(column, gaps, strict=True)):
-        if gap or str(cell).strip() in GAPS:
+        if gap or str(cell).strip() in MISSING:
             continue
         place = f"{cell!r} in row {row + 1:,} of {len(column):,} of column {column.name!r}"
         own, values[row] = read_cell(place, cell, all_names, dayfirst)
@@ -246,7 +250,7 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
     pandas = optional("pandas", "data")
     checks.one_of("unknown", unknown, ("error", "ignore"))
     if not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"frame must be a pandas.DataFrame, got {checks.given(frame)}")
+        raise TypeError(f"frame must be a pandas.DataFrame, got {checks.describe(frame)}")
     if not frame.size:
         raise ValueError(f"frame must have rows and columns, got shape {frame.shape}")
     numbers = [name for name in frame if pandas.api.types.is_numeric_dtype(frame[name])]

@@ -44,10 +44,10 @@ def classes(
     checks.boolean("relabel", relabel)
     accepted = "different labels that are in y"
     if not isinstance(keep, (tuple, list, range)):
-        raise TypeError(f"keep must be {accepted}, got {checks.given(keep)}")
+        raise TypeError(f"keep must be {accepted}, got {checks.describe(keep)}")
     labels = [checks.natural_int(f"keep[{i}]", label) for i, label in enumerate(keep)]
     if not labels or len(set(labels)) < len(labels) or not set(labels) <= set(y.tolist()):
-        raise ValueError(f"keep must be {accepted}, got {checks.shown(keep)}")
+        raise ValueError(f"keep must be {accepted}, got {checks.short_repr(keep)}")
     rows = np.isin(y, labels)
     order = np.argsort(labels)
     y = y[rows]

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST, check_float64
+from ensedu.common.arrays import LARGEST, check_float64
 
 
 def check_features(name: str, value: Any) -> Array:
@@ -16,10 +16,10 @@ def check_features(name: str, value: Any) -> Array:
     check_float64(name, value)
     if value.ndim != 2 or not value.size:
         raise ValueError(f"{name} has shape {value.shape}, accepted is (N, m), N and m at least 1")
-    if not (np.abs(value) < MOST).all():
-        row, column = np.argwhere(~(np.abs(value) < MOST))[0]
+    if not (np.abs(value) < LARGEST).all():
+        row, column = np.argwhere(~(np.abs(value) < LARGEST))[0]
         raise ValueError(
-            f"{name} must hold finite numbers below {MOST:g}, "
+            f"{name} must hold finite numbers below {LARGEST:g}, "
             f"got {value[row, column]} in {name}[{row}, {column}]"
         )
     return value
@@ -217,7 +217,7 @@ class Split:
         for name, value in (("mean", mean), ("variance", variance)):
             if type(value) is not np.ndarray or value.dtype.kind != "f":
                 raise TypeError(
-                    f"{name} must be a NumPy array of floats, got {checks.given(value)}"
+                    f"{name} must be a NumPy array of floats, got {checks.describe(value)}"
                 )
             if value.ndim < 2 or value.shape[-1] != len(self.y_std) or value.shape != mean.shape:
                 raise ValueError(
@@ -300,6 +300,6 @@ def _check_words(name: str, value: Any, number: int) -> None:
     """Check that `value` is a tuple of so many different strings."""
     accepted = f"a tuple of {number} different strings"
     if not isinstance(value, tuple) or not all(isinstance(word, str) for word in value):
-        raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.describe(value)}")
     if number != len(value) or len(set(value)) < len(value):
-        raise ValueError(f"{name} must be {accepted}, got {checks.shown(value)}")
+        raise ValueError(f"{name} must be {accepted}, got {checks.short_repr(value)}")

@@ -55,7 +55,7 @@ class Curve:
     def __post_init__(self) -> None:
         checks.text("name", self.name)
         if not callable(self.function) or isinstance(self.function, type):
-            raise TypeError(f"function must be a function, got {checks.given(self.function)}")
+            raise TypeError(f"function must be a function, got {checks.describe(self.function)}")
         # frozen: plain assignment is refused, and the checked value may be another type
         object.__setattr__(self, "noise", checks.real("noise", self.noise, low=0.0))
         object.__setattr__(self, "regions", _regions(self.regions))
@@ -102,10 +102,10 @@ def _regions(value: Any) -> tuple[Ends, ...]:
         isinstance(region, (tuple, list)) and len(region) == 2 for region in value
     )
     if not pairs or not value:
-        raise TypeError(f"regions must be {accepted}, got {checks.given(value)}")
+        raise TypeError(f"regions must be {accepted}, got {checks.describe(value)}")
     ends = [checks.real(f"regions[{i}]", end) for i, region in enumerate(value) for end in region]
     if any(a >= b for a, b in pairwise(ends)):
-        raise ValueError(f"regions must be {accepted}, got {checks.shown(value)}")
+        raise ValueError(f"regions must be {accepted}, got {checks.short_repr(value)}")
     return tuple(zip(ends[::2], ends[1::2], strict=True))
 
 

@@ -116,7 +116,7 @@ class WeightLayer(Layer):
         if noise is not None:
             raise TypeError(
                 f"noise must be None for {type(self).__name__}, which draws nothing, "
-                f"got {checks.given(noise)}"
+                f"got {checks.describe(noise)}"
             )
 
     def _noise_shape(self, noise: Any, name: str) -> tuple[int, ...]:

@@ -106,7 +106,7 @@ class Sequential:
         for i, layer in enumerate(layers):
             if not isinstance(layer, (Layer, Sequential)):
                 raise TypeError(
-                    f"layers[{i}] must be an ensedu.numpy layer, got {checks.given(layer)}"
+                    f"layers[{i}] must be an ensedu.numpy layer, got {checks.describe(layer)}"
                 )
         self.layers = list(layers)
         seen: dict[int, str] = {}
@@ -186,7 +186,7 @@ def check_network(network: Any) -> "Layer | Sequential":
     """Return `network` if it is a layer or a network of this package."""
     if not isinstance(network, (Layer, Sequential)):
         raise TypeError(
-            f"network must be an ensedu.numpy layer or network, got {checks.given(network)}"
+            f"network must be an ensedu.numpy layer or network, got {checks.describe(network)}"
         )
     return network
 

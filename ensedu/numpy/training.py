@@ -120,7 +120,7 @@ class Adam(Optimizer):
     ) -> None:
         super().__init__(network, lr)
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"betas must be a pair of numbers, got {checks.given(betas)}")
+            raise TypeError(f"betas must be a pair of numbers, got {checks.describe(betas)}")
         self.betas = tuple(checks.fraction(f"betas[{i}]", b) for i, b in enumerate(betas))
         self.eps = checks.real("eps", eps, low=0.0)
         self._steps = 0
@@ -258,7 +258,7 @@ def _make_optimizer(
     made = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")(net, lr=lr)
     if not isinstance(made, Optimizer):
         raise TypeError(
-            f"optimizer must return an ensedu.numpy optimizer, got {checks.given(made)}"
+            f"optimizer must return an ensedu.numpy optimizer, got {checks.describe(made)}"
         )
     return made
 
@@ -268,7 +268,7 @@ def _evaluate(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> 
         y = y[:, None]  # a loss of others would broadcast
     pair = checks.function("nll", nll, "nll(net(x), y)")(outputs, y)
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise TypeError(f"nll must return one number and a gradient, got {checks.given(pair)}")
+        raise TypeError(f"nll must return one number and a gradient, got {checks.describe(pair)}")
     if np.ndim(pair[0]):
         raise ValueError(f"nll must return one number, got one of shape {np.shape(pair[0])}")
     return float(pair[0]), pair[1]
@@ -289,9 +289,9 @@ def _score(net: Any, nll: Callable[..., Loss], held: Validation) -> float:
 
 def _check_arguments(net: Any, x: Any, y: Any, held: Validation | None) -> None:
     if not isinstance(net, (Layer, Sequential)):
-        raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.given(net)}")
+        raise TypeError(f"net must be an ensedu.numpy layer or network, got {checks.describe(net)}")
     if not net.params:
-        raise ValueError(f"net must have parameters to train, got {checks.given(net)}")
+        raise ValueError(f"net must have parameters to train, got {checks.describe(net)}")
     pairs = [("x", x, "y", y)]
     if held is not None:
         pairs.append(("x of validation", held.x, "y of validation", held.y))
@@ -299,7 +299,7 @@ def _check_arguments(net: Any, x: Any, y: Any, held: Validation | None) -> None:
         for name, value in ((first, inputs), (second, wanted)):
             if type(value) is not np.ndarray or value.dtype.kind not in "fiu":
                 raise TypeError(
-                    f"{name} must be a plain NumPy array of numbers, got {checks.given(value)}"
+                    f"{name} must be a plain NumPy array of numbers, got {checks.describe(value)}"
                 )
             if value.ndim == 0 or value.size == 0:
                 raise ValueError(f"{name} must hold at least one example, got shape {value.shape}")

@@ -69,7 +69,7 @@ class Calibrated:
         if after is None:
             after = un.Exchangeability.fit(self.conformal_.scores.ravel())
         elif not isinstance(after, un.Exchangeability):
-            raise TypeError(f"after must be what check returned, got {checks.given(after)}")
+            raise TypeError(f"after must be what check returned, got {checks.describe(after)}")
         rng = np.random.default_rng([self._seed, 1 + after.rows])
         return after.update(self._scores(X, y, rng), rng)
 

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ensedu import uncertainty as un
 from ensedu.sklearn.estimator import Ensemble
-from ensedu.sklearn.trained import Trained
+from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import softmax_cross_entropy
 
 #: Of the logarithm of the temperature.
@@ -88,7 +88,7 @@ class EnsembleClassifier(ClassifierMixin, Ensemble):
         scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
         return np.where(same.any(axis=1), scores, UNKNOWN)
 
-    def _members(self, net: Trained, X: Any) -> Float[Array, "S B k"]:
+    def _members(self, net: ScaledNetwork, X: Any) -> Float[Array, "S B k"]:
         return un.softmax(net.outputs(X))
 
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalSets:

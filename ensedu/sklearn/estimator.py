@@ -16,8 +16,8 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.data import clean
 from ensedu.sklearn.calibrated import Calibrated
-from ensedu.sklearn.rows import groups_of_rows, is_frame, looks_grouped, no_dates, some
-from ensedu.sklearn.trained import Trained, trained
+from ensedu.sklearn.rows import check_no_dates, groups_of_rows, is_frame, looks_grouped, take_rows
+from ensedu.sklearn.scaled_network import ScaledNetwork, train_scaled
 
 #: The method where none is given.
 METHOD = "deep_ensemble"
@@ -31,7 +31,7 @@ class Ensemble(Calibrated, BaseEstimator):
     """The base of `EnsembleRegressor`, which says what the parameters are, and its twin."""
 
     #: One network, with CV+ one a fold; the mixture of all their members predicts.
-    networks_: list[Trained]
+    networks_: list[ScaledNetwork]
     #: The indices of the rows that calibrate each network, one of each group that it has not seen.
     unseen_: list[Int[Array, " rows"]]
     #: How the columns of a frame were read: a frame without rows; None of an array.
@@ -62,7 +62,7 @@ class Ensemble(Calibrated, BaseEstimator):
         checked["ensure_min_samples"] = 3
         self.table_ = None
         if not is_frame(X):
-            no_dates("X", X)
+            check_no_dates("X", X)
             return validate_data(self, X, y, dtype=np.float64, **checked)
         X = validate_data(self, X.rename(columns=str), skip_check_array=True)
         X = clean(X, dayfirst=self.dayfirst)
@@ -77,7 +77,7 @@ class Ensemble(Calibrated, BaseEstimator):
         rng = check_random_state(settings.pop("random_state"))
         group = groups_of_rows(X, groups)
         first = np.unique(group, return_index=True)[1]
-        if groups is None and (name := looks_grouped(some(X, first), y[first].ravel())):
+        if groups is None and (name := looks_grouped(take_rows(X, first), y[first].ravel())):
             warnings.warn(
                 f"rows look grouped: targets are alike where column {name!r} is. If new rows will "
                 "have new values there, intervals and sets hold less than they promise, unless fit "
@@ -93,7 +93,7 @@ class Ensemble(Calibrated, BaseEstimator):
             first = seen[: max(1, round(VALIDATION * len(seen)))]
             own = rows[np.isin(group[rows], seen)]
             seed, stop = int(rng.randint(2**31 - 1)), int(np.isin(group, first).sum())
-            network = trained(some(X, own), y[own], heads, nll, seed, stop, **settings)
+            network = train_scaled(take_rows(X, own), y[own], heads, nll, seed, stop, **settings)
             self.networks_.append(network)
         order = rng.permutation(len(group))  # of the rows of a group the first here calibrates
         order = order[np.unique(group[order], return_index=True)[1]]
@@ -101,7 +101,9 @@ class Ensemble(Calibrated, BaseEstimator):
         self.conformal_ = None
         if self.calibration is not None:
             pairs, K = zip(self.networks_, self.unseen_, strict=True), len(self.networks_)
-            own = np.concatenate([self._members(net, some(X, part)) for net, part in pairs], axis=1)
+            own = np.concatenate(
+                [self._members(net, take_rows(X, part)) for net, part in pairs], axis=1
+            )
             folds = np.repeat(np.arange(K), list(map(len, self.unseen_))) if K > 1 else None
             self.conformal_ = self._calibrated(own, y[np.concatenate(self.unseen_)], folds)
 
@@ -109,7 +111,7 @@ class Ensemble(Calibrated, BaseEstimator):
         """Return what the members of each network forecast for new rows."""
         check_is_fitted(self)
         if self.table_ is None:
-            no_dates("X", X)
+            check_no_dates("X", X)
             X = validate_data(self, X, dtype=np.float64, reset=False)
         else:
             X = X.rename(columns=str) if is_frame(X) else check_array(X, dtype=None)
@@ -134,6 +136,6 @@ def unseen_groups(calibration: Any, order: Int[Array, " n"]) -> list[Int[Array, 
         raise (ValueError if real or words else TypeError)(
             "calibration must be a part of the rows between 0 and 1, a number of folds from 2 up, "
             f"'cv+' or None, and leave 2 of {n} rows (or groups) to train on, got "
-            f"{checks.given(calibration)}"
+            f"{checks.describe(calibration)}"
         )
     return unseen

@@ -11,8 +11,8 @@ from sklearn.base import RegressorMixin
 from ensedu import uncertainty as un
 from ensedu.common import checks
 from ensedu.sklearn.estimator import METHOD, Ensemble
-from ensedu.sklearn.rows import numbers
-from ensedu.sklearn.trained import Trained
+from ensedu.sklearn.rows import as_numbers
+from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import gaussian_nll
 
 
@@ -92,7 +92,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
             are one group; ``groups=range(n)`` takes each row by itself.
         """
         positive = checks.one_of("target", self.target, ("any", "positive")) == "positive"
-        X, y = self._read(X, numbers(y), y_numeric=True)
+        X, y = self._read(X, as_numbers(y), y_numeric=True)
         y = y.astype(np.float64)[:, None]
         if positive and (y <= 0).any():
             row = int((y <= 0).argmax())
@@ -152,7 +152,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
             y = np.log(np.maximum(y, np.finfo(float).tiny))
         return un.ConformalIntervals.fit(mean, y, std).scores[:, 0]
 
-    def _members(self, net: Trained, X: Any) -> Float[Array, "S B 2"]:
+    def _members(self, net: ScaledNetwork, X: Any) -> Float[Array, "S B 2"]:
         """Return mean and variance of each member, in units of y, or of its logarithm."""
         mean, variance = un.gaussian_heads(net.outputs(X))
         center, unit = net.y_scaler.mean_, net.y_scaler.scale_  # type: ignore[union-attr]
@@ -165,7 +165,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble):
 
 def targets_of(y: Any, rows: int) -> Float[Array, " B"]:
     """Return a number for each row."""
-    y = np.asarray(numbers(y), np.float64)
+    y = np.asarray(as_numbers(y), np.float64)
     if y.shape != (rows,):
         raise ValueError(f"y must have a number for each of {rows} rows, got {y.shape}")
     return y

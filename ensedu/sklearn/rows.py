@@ -13,10 +13,10 @@ from ensedu.common import checks
 from ensedu.data import clean
 
 #: Equal rows are copies unless they are so many on average, or one of them this part of all.
-COPIES, PART = 20, 0.05
+MOST_COPIES, MOST_SHARE = 20, 0.05
 #: A column groups rows if it has so many values, nearly as often each (by the standard deviation of
 #: their frequencies, over the mean), and targets that so large a part of the variance divides.
-VALUES, UNEVEN, SHARE, P = 20, 0.6, 0.1, 1e-4
+LEAST_VALUES, MOST_UNEVEN, LEAST_SHARE, LARGEST_P = 20, 0.6, 0.1, 1e-4
 
 
 def is_frame(X: Any) -> bool:
@@ -24,31 +24,31 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "columns")
 
 
-def some(X: Any, rows: Int[Array, " some"]) -> Any:
+def take_rows(X: Any, rows: Int[Array, " some"]) -> Any:
     """Return some rows of an array or a frame."""
     return X.iloc[rows] if is_frame(X) else X[rows]
 
 
-def no_dates(name: str, value: Any) -> None:
+def check_no_dates(name: str, value: Any) -> None:
     """Check that an array holds no dates, which are numbers in a unit that nobody sees."""
     if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
         raise TypeError(
             f"{name} must hold numbers, and dates only as columns of a pandas.DataFrame, which are "
-            f"read as days, got {checks.given_array(value)}"
+            f"read as days, got {checks.describe_array(value)}"
         )
 
 
-def numbers(y: Any) -> Any:
+def as_numbers(y: Any) -> Any:
     """Return targets as numbers where they are a column of pandas that people wrote."""
     if not hasattr(y, "to_frame"):
-        no_dates("y", y)
+        check_no_dates("y", y)
         return y
     name = str(y.name or "y")
     read = clean(y.to_frame(name))
     (kind,) = read.attrs["clean"][0].values()
     if not kind.startswith(("numbers", "percentages")):
         raise ValueError(
-            f"y must hold numbers, got {kind} in {name!r}, {checks.given(y.iloc[0])} first; "
+            f"y must hold numbers, got {kind} in {name!r}, {checks.describe(y.iloc[0])} first; "
             "EnsembleClassifier predicts names"
         )
     return read[name].to_numpy()
@@ -69,18 +69,18 @@ def groups_of_rows(X: Any, groups: Any) -> Int[Array, " n"]:
                 f"groups must hold a value for each of {n:,} rows, got {len(values):,}, of which "
                 f"{gaps:,} are gaps"
             )
-        if (number := numbered(values)).max() < 2:
+        if (number := group_numbers(values)).max() < 2:
             raise ValueError(f"groups must be at least 3, got {number.max() + 1} in {n:,} rows")
         return number
     if is_frame(X):
         X = np.column_stack([column.factorize()[0] for _, column in X.items()])
-    number = numbered(row.tobytes() for row in np.ascontiguousarray(X + 0))  # and -0.0 is 0.0
+    number = group_numbers(row.tobytes() for row in np.ascontiguousarray(X + 0))  # and -0.0 is 0.0
     often = np.bincount(number)
-    copies = n <= COPIES * len(often) and often.max() <= max(1, PART * n)
+    copies = n <= MOST_COPIES * len(often) and often.max() <= max(1, MOST_SHARE * n)
     return number if copies else np.arange(n)
 
 
-def numbered(values: Iterable[Any]) -> Int[Array, " n"]:
+def group_numbers(values: Iterable[Any]) -> Int[Array, " n"]:
     """Return of each value how many other ones came first."""
     known: dict[Any, int] = {}
     return np.array([known.setdefault(value, len(known)) for value in values])
@@ -94,13 +94,13 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
     within values lets them be. Also, of an ordinary column few values are frequent.
     """
     y = rankdata(y)  # a few extreme targets are no groups
-    shares, columns = {"": SHARE}, X.items() if is_frame(X) else enumerate(X.T)
+    shares, columns = {"": LEAST_SHARE}, X.items() if is_frame(X) else enumerate(X.T)
     for name, column in columns:
         value = column.factorize(sort=True)[0] if is_frame(X) else np.unique(column, True, True)[2]
         known, value = y[value >= 0], value[value >= 0]
         size = np.bincount(value)
         n, D = len(value), len(size)
-        if D < VALUES or n < 2 * D or size.std() > UNEVEN * size.mean():
+        if D < LEAST_VALUES or n < 2 * D or size.std() > MOST_UNEVEN * size.mean():
             continue
         mean = np.bincount(value, known) / size
         within = ((known - mean[value]) ** 2).sum() / (n - D)
@@ -108,6 +108,6 @@ def looks_grouped(X: Any, y: Shaped[Array, " n"]) -> str:
         share = (between - within) / max(between + (n / D - 1) * within, 1e-300)
         unit = 1 / size[:-2] + 4 / size[1:-1] + 1 / size[2:]
         rough = (np.diff(mean, 2) ** 2 / unit).mean() / max(within, 1e-300)
-        if share > max(shares.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < P:
+        if share > max(shares.values()) and f_distribution.sf(rough, D / 2 - 1, n - D) < LARGEST_P:
             shares[str(name)] = share
     return max(shares, key=shares.__getitem__)

@@ -196,7 +196,8 @@ def _check_data(features: Array, targets: Array) -> tuple[int, int, int]:
 def _check_prior(prior: Normal) -> Normal:
     if not isinstance(prior, Normal):
         raise TypeError(
-            f"prior must be an ensedu.priors.Normal, the conjugate one, got {checks.given(prior)}"
+            "prior must be an ensedu.priors.Normal, the conjugate one, got "
+            f"{checks.describe(prior)}"
         )
     return prior
 

@@ -84,7 +84,7 @@ def spread_of(
 
     Raises ``TypeError`` or ``ValueError`` as `multiplicative` does for these arguments.
     """
-    relative = checked_relative(weight, relative)
+    relative = check_relative(weight, relative)
     scaled = relative * np.multiply.outer(weight, weight)
     return scaled.reshape(weight.size, weight.size)
 
@@ -109,7 +109,7 @@ def check_weight(weight: Any) -> None:
     arrays.check_finite("weight", weight)
 
 
-def checked_relative(weight: Any, relative: Any) -> Covariance:
+def check_relative(weight: Any, relative: Any) -> Covariance:
     """Return a checked Σ with all its axes."""
     check_weight(weight)
     check_float64("relative", relative)
@@ -174,7 +174,7 @@ def multiplicative(
     TypeError, ValueError
         For another argument, and a Σ that is not symmetric or has a negative eigenvalue.
     """
-    relative = checked_relative(weight, relative)
+    relative = check_relative(weight, relative)
     size = weight.size
     root = symmetric_root("relative", relative.reshape(size, size))
     draws, rng = checks.positive_int("draws", draws), check_rng("rng", rng)
@@ -220,7 +220,7 @@ def rank1(
 
 
 #: Numbers in the activations of draws that go through a network at a time: a cache holds them.
-AT_ONCE = 400_000
+NUMBERS_AT_ONCE = 400_000
 
 
 class Score:
@@ -266,7 +266,7 @@ class Score:
         decay: float = 0.0,
     ) -> None:
         if not isinstance(network, Sequential):
-            raise TypeError(f"network must be a Sequential, got {checks.given(network)}")
+            raise TypeError(f"network must be a Sequential, got {checks.describe(network)}")
         place = checks.natural_int("layer", layer)
         chosen = network.layers[place] if place < len(network.layers) else None
         if type(chosen) is not Linear:
@@ -293,7 +293,7 @@ class Score:
         m, n = self.weight.shape
         if matrices.ndim != 3 or matrices.shape[1:] != (m, n) or len(matrices) == 0:
             raise ValueError(f"matrices has shape {matrices.shape}, accepted is (S, {m}, {n})")
-        step = max(1, AT_ONCE // (len(self._inputs) * max(m, n)))
+        step = max(1, NUMBERS_AT_ONCE // (len(self._inputs) * max(m, n)))
         parts = [self._of_some(matrices[i : i + step]) for i in range(0, len(matrices), step)]
         return np.concatenate(parts)
 

@@ -133,12 +133,14 @@ def _checked_arrays(
 ) -> Mapping[str, Float[Array, "..."]]:
     """Return a dict of arrays of finite floats."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{argument} must be a dict of arrays by name, got {checks.given(value)}")
+        raise TypeError(
+            f"{argument} must be a dict of arrays by name, got {checks.describe(value)}"
+        )
     if not value:
         raise ValueError(f"{argument} must be a dict of arrays by name, at least one, got none")
     for name, array in value.items():
         if not isinstance(name, str):
-            raise TypeError(f"{argument} must have strings as names, got {checks.given(name)}")
+            raise TypeError(f"{argument} must have strings as names, got {checks.describe(name)}")
         # Any number of axes is a shape.
         shape = tuple("abcdefghijklmnopqrstuvwxyz"[: getattr(array, "ndim", 0)])
         arrays.check_array(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)

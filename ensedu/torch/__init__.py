@@ -4,7 +4,7 @@ Names, shapes and arguments are the same. The plain layer is ``torch.nn.Linear``
 and the pooling layers are Torch's, with members and samples in front of the batch; every
 weight is stored as ``nn.Linear`` stores its own, ``(out_features, in_features)``. Each method has
 a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains any of them and
-`predict` runs them (`ensedu.torch.whole`, `ensedu.torch.train`; models to try are in
+`predict` runs them (`ensedu.torch.ensembling`, `ensedu.torch.train`; models to try are in
 `ensedu.torch.models`); a training step of one's own::
 
     loss, nll, divergence = elbo(net, x, y, softmax_cross_entropy, num_examples=N)
@@ -19,6 +19,7 @@ from ensedu.common.training import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
+from ensedu.torch.ensembling.ensemble import ensemble
 from ensedu.torch.images import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
@@ -28,7 +29,6 @@ from ensedu.torch.train.fitting import fit
 from ensedu.torch.train.optimizing import parameter_groups
 from ensedu.torch.train.predicting import predict
 from ensedu.torch.twins import from_numpy, to_numpy
-from ensedu.torch.whole.ensemble import ensemble
 
 __all__ = [
     "AvgPool2d",

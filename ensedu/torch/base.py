@@ -49,7 +49,7 @@ class WeightLayer(nn.Module):
         super().__init__()
         if dtype is not None and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise TypeError(
-                f"dtype must be a floating-point torch.dtype or None, got {checks.given(dtype)}"
+                f"dtype must be a floating-point torch.dtype or None, got {checks.describe(dtype)}"
             )
         self._factory = {"device": check_device(device), "dtype": dtype}
 

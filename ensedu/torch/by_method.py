@@ -9,14 +9,14 @@ from torch import nn
 
 from ensedu import counting
 from ensedu.methods import METHODS, ROLES, size_option
-from ensedu.torch.whole.ensemble import ensemble
-from ensedu.torch.whole.starts import StartWarning
+from ensedu.torch.ensembling.ensemble import ensemble
+from ensedu.torch.ensembling.model_checks import StartWarning
 
-__all__ = ["Made", "converted", "made_by"]
+__all__ = ["Conversion", "convert", "try_conversion"]
 
 
 @dataclass(frozen=True)
-class Made:
+class Conversion:
     """What a method makes of a model, or why it refuses it.
 
     Attributes
@@ -41,16 +41,16 @@ class Made:
         }
 
 
-def made_by(method: str, model: nn.Module, sizes: Sequence[int], **names: Any) -> Made:
-    """Return what a method makes of a model, for each of `sizes`; `names` as `converted` has."""
+def try_conversion(method: str, model: nn.Module, sizes: Sequence[int], **names: Any) -> Conversion:
+    """Return what a method makes of a model, for each of `sizes`; `names` as `convert` has."""
     try:
-        nets = {size: converted(model, method, size, **names) for size in sizes}
-        return Made(nets, {size: _numbers_of(net) for size, net in nets.items()})
+        nets = {size: convert(model, method, size, **names) for size in sizes}
+        return Conversion(nets, {size: _numbers_of(net) for size, net in nets.items()})
     except (TypeError, ValueError, RuntimeError) as error:
-        return Made({}, {}, error)
+        return Conversion({}, {}, error)
 
 
-def converted(
+def convert(
     model: nn.Module,
     method: str,
     size: int,

@@ -42,7 +42,7 @@ def number_of_examples(name: str, x: Any) -> int:
     """
     if isinstance(x, Tensor):
         if not_dense(x):
-            raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(x)}")
+            raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.describe_array(x)}")
         if x.ndim < 1 or not len(x):
             raise ValueError(
                 f"{name} must hold at least one example on its first axis, got shape "
@@ -52,10 +52,10 @@ def number_of_examples(name: str, x: Any) -> int:
     if type(x) is not tuple and not isinstance(x, dict):
         raise TypeError(
             f"{name} must be a dense torch.Tensor, a tuple of arguments or a dict of named ones, "
-            f"got {checks.given_array(x)}"
+            f"got {checks.describe_array(x)}"
         )
     if isinstance(x, dict) and not all(isinstance(key, str) for key in x):
-        raise TypeError(f"{name} must have strings for names, got {checks.shown([*x])}")
+        raise TypeError(f"{name} must have strings for names, got {checks.short_repr([*x])}")
     try:
         shapes = {key: tuple(own.shape) for key, own in named_tensors(x, name)}
     except TypeError as error:

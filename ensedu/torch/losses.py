@@ -152,13 +152,13 @@ def elbo(
         For a bad argument, and an `nll` that does not return one number.
     """
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.describe(net)}")
     mean_nll = checks.function("nll", nll, "nll(net(x), y)")
     share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
     outputs = call(net, x) if noise is None else call(net, x, noise=noise)
     loss = mean_nll(outputs, as_columns(y, outputs))
     if not isinstance(loss, Tensor) or loss.ndim:
-        shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.given(loss)
+        shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.describe(loss)
         raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")
     divergence = kl(net)
     return Elbo(loss + share * divergence, loss, divergence)
@@ -182,7 +182,7 @@ def as_labels(targets: Any, like: Tensor) -> Integer[Tensor, "*M_B"]:
     ):
         raise TypeError(
             "targets must be a dense torch.Tensor of integer labels, (B,), got "
-            f"{checks.given_array(targets)}"
+            f"{checks.describe_array(targets)}"
         )
     if targets.device != like.device:
         raise ValueError(

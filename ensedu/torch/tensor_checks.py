@@ -61,8 +61,8 @@ def check_device(device: Any) -> torch.device | None:
     except (TypeError, ValueError, RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
         raise ValueError(
-            f"device is {checks.given(device)}, which Torch refuses: {reason}; accepted here are "
-            f"{', '.join(_devices())}"
+            f"device is {checks.describe(device)}, which Torch refuses: {reason}; accepted here "
+            f"are {', '.join(_devices())}"
         ) from None
     return known
 

@@ -46,7 +46,7 @@ def reliability(
     >>> table.count, table.confidence, table.accuracy
     (array([0, 2]), array([0.    , 0.8125]), array([0. , 0.5]))
     """
-    probabilities, labels = score_checks.classified(probabilities, labels)
+    probabilities, labels = score_checks.labeled_probabilities(probabilities, labels)
     bins = checks.positive_int("bins", bins)
     if bins > MOST_BINS:
         raise ValueError(f"bins must be a positive integer up to {MOST_BINS}, got {bins}")
@@ -84,7 +84,7 @@ def ece(
 
 
 #: Temperatures are searched within this factor of the largest difference of two logits.
-RANGE = 1e12
+SEARCHED_FACTOR = 1e12
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class TemperatureScaling:
             expected = (powers * unit).sum(axis=1) / powers.sum(axis=1)
             return float((expected - of_labels).mean())
 
-        end = math.log(RANGE)
+        end = math.log(SEARCHED_FACTOR)
         if slope(-end) >= 0:
             raise ValueError(
                 "logits must be greater on average for the labels than for other classes, or the "

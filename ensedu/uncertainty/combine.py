@@ -261,7 +261,7 @@ def disagreement(predictions: Integer[Any, "M B"] | Float[Any, "M B k"]) -> floa
         classes = score_checks.members("predictions", predictions).argmax(axis=2)
     else:
         classes = score_checks.integers("predictions", predictions, ("M", "B"))
-    score_checks.several("predictions", classes)
+    score_checks.at_least_two("predictions", classes)
     return _plain_mean([(one != other).mean() for one, other in combinations(classes, 2)])
 
 
@@ -283,7 +283,7 @@ def chance_disagreement(probabilities: Float[Any, "M B k"], labels: Integer[Any,
     """
     probabilities = score_checks.members("probabilities", probabilities)
     labels = score_checks.labels(labels, probabilities, "probabilities")
-    score_checks.several("probabilities", probabilities)
+    score_checks.at_least_two("probabilities", probabilities)
     classes = probabilities.shape[2]
     if classes < 2:
         raise ValueError(
@@ -314,7 +314,7 @@ def error_correlation(predictions: Float[Any, "M B k"], targets: Float[Any, "B *
     """
     predictions = score_checks.predictions("predictions", predictions)
     targets = score_checks.targets(targets, predictions, "predictions")
-    score_checks.several("predictions", predictions)
+    score_checks.at_least_two("predictions", predictions)
     errors = (predictions - targets).reshape(len(predictions), -1)
     # What is left of a constant error is the rounding of the subtraction.
     rounding = 1e-12 * max(np.abs(predictions).max(), np.abs(targets).max())

@@ -16,10 +16,10 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_rng
 from ensedu.uncertainty import score_checks
-from ensedu.uncertainty.intervals import of_likelier
+from ensedu.uncertainty.intervals import likelier_mass
 
 #: So many numbers, of n rows times new ones, stand in memory at a time.
-CELLS = 2**22
+MOST_CELLS = 2**22
 
 
 def conformal_quantile(scores: Float[Any, " n"], level: float) -> float:
@@ -37,7 +37,7 @@ def conformal_quantile(scores: Float[Any, " n"], level: float) -> float:
     18.0
     """
     scores = score_checks.floats("scores", scores, ("n",))
-    rank = _rank(level, len(scores))
+    rank = _checked_rank(level, len(scores))
     return float(np.sort(scores)[rank - 1]) if rank <= len(scores) else math.inf
 
 
@@ -63,8 +63,8 @@ class Conformal:
         """Return a level that can be promised something: for CV+ it must be above 1/2."""
         return checks.real("level", level, low=0.0 if self.folds is None else 0.5, high=1.0)
 
-    def _rank(self, level: float) -> int:
-        return _rank(self._level(level), len(self.scores))
+    def _checked_rank(self, level: float) -> int:
+        return _checked_rank(self._level(level), len(self.scores))
 
     def _shape(self, *sizes: int | str) -> tuple[int | str, ...]:
         """Return the shape of forecasts, which CV+ has of each of K networks."""
@@ -135,17 +135,17 @@ class ConformalIntervals(Conformal):
         ``TypeError`` or ``ValueError`` for other arrays, a level as `guarantee` does, a `std` where
         `fit` had none, and none where it had one.
         """
-        score_checks.as_fitted("std", std, self.scaled)
+        score_checks.given_as_to_fit("std", std, self.scaled)
         n, k = self.scores.shape
         prediction = score_checks.floats("prediction", prediction, self._shape("B", k), like="fit")
         unit = 1.0 if std is None else score_checks.stds(std, prediction.shape)
         if self.folds is None:
             half = unit * np.array([conformal_quantile(each, level) for each in self.scores.T])
             return prediction - half, prediction + half
-        rank, low = self._rank(level), np.full(prediction.shape[1:], -math.inf)
+        rank, low = self._checked_rank(level), np.full(prediction.shape[1:], -math.inf)
         high, units, fold = -low, unit * np.ones_like(prediction), self.folds[:, None]
         if rank <= n:
-            for rows in np.array_split(np.arange(len(low)), math.ceil(n * low.size / CELLS)):
+            for rows in np.array_split(np.arange(len(low)), math.ceil(n * low.size / MOST_CELLS)):
                 center, reach = prediction[fold, rows], self.scores[:, None] * units[fold, rows]
                 low[rows] = np.partition(center - reach, n - rank, axis=0)[n - rank]
                 high[rows] = np.partition(center + reach, rank - 1, axis=0)[rank - 1]
@@ -195,7 +195,7 @@ class ConformalSets(Conformal):
         labels = score_checks.labels(labels, probabilities, "probabilities")
         if folds is not None:
             folds = score_checks.integers("folds", folds, labels.shape, like="probabilities")
-        scores = of_likelier(probabilities) + _part(rng, len(labels)) * probabilities
+        scores = likelier_mass(probabilities) + _part(rng, len(labels)) * probabilities
         return cls(scores[np.arange(len(labels)), labels], folds, rng is not None)
 
     def sets(
@@ -207,14 +207,14 @@ class ConformalSets(Conformal):
         where n is less than ``⌈1 / (1 - level)⌉ - 1``. ``ValueError`` for a level as in
         `guarantee`, an `rng` where `fit` had None, and none where it had one.
         """
-        score_checks.as_fitted("rng", rng, self.randomized)
+        score_checks.given_as_to_fit("rng", rng, self.randomized)
         if self.folds is None:
             each = score_checks.averaged("probabilities", probabilities)[None]
         else:
             shape = self._shape("B", "k")
             each = score_checks.probabilities("probabilities", probabilities, shape)
         folds = np.zeros(len(self.scores)) if self.folds is None else self.folds
-        rank, values = self._rank(level), of_likelier(each)
+        rank, values = self._checked_rank(level), likelier_mass(each)
         if self.randomized:
             values = values + _part(rng, each.shape[1]) * each
         less = np.zeros(each.shape[1:], int)
@@ -230,14 +230,17 @@ def _part(rng: Any, rows: int) -> Float[Array, "B one"]:
     return np.ones((rows, 1)) if rng is None else 1 - check_rng("rng", rng).random((rows, 1))
 
 
-def rank_among(level: float, n: int) -> int:
+def conformal_rank(level: float, n: int) -> int:
     """Return ⌈(n + 1) level⌉, of the score among n sorted ones that a level promises."""
-    return math.ceil((n + 1) * score_checks.exact("level", level))
+    return math.ceil((n + 1) * score_checks.exact_fraction("level", level))
 
 
-def _rank(level: float, n: int) -> int:
-    """Return `rank_among`; warn where that is more than n."""
-    rank, needed = rank_among(level, n), math.ceil(1 / (1 - score_checks.exact("level", level))) - 1
+def _checked_rank(level: float, n: int) -> int:
+    """Return `conformal_rank`; warn where that is more than n."""
+    rank, needed = (
+        conformal_rank(level, n),
+        math.ceil(1 / (1 - score_checks.exact_fraction("level", level))) - 1,
+    )
     if n < needed:
         warnings.warn(
             f"level {level} needs at least {needed} calibration rows, got {n}: intervals are "

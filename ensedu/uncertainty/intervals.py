@@ -34,7 +34,7 @@ def quantile(
     array([[3.]])
     """
     mean, variance = _forecast(mean, variance)
-    exact = score_checks.exact("probability", probability)
+    exact = score_checks.exact_fraction("probability", probability)
     if variance is None or 2 * exact <= 1:
         return _quantile(mean, variance, exact)
     return -_quantile(-mean, variance, 1 - exact)
@@ -58,7 +58,7 @@ def interval(
     (array([[0.4046]]), array([[3.5954]]))
     """
     mean, variance = _forecast(mean, variance)
-    tail = (1 - score_checks.exact("level", level)) / 2
+    tail = (1 - score_checks.exact_fraction("level", level)) / 2
     return _quantile(mean, variance, tail), -_quantile(-mean, variance, tail)
 
 
@@ -76,10 +76,10 @@ def smallest_set(probabilities: Float[Any, "*M B k"], level: float = 0.95) -> Bo
            [False,  True, False]])
     """
     probabilities = score_checks.averaged("probabilities", probabilities)
-    return of_likelier(probabilities) < score_checks.level(level)
+    return likelier_mass(probabilities) < score_checks.level(level)
 
 
-def of_likelier(probabilities: Float[Array, "*K B k"]) -> Float[Array, "*K B k"]:
+def likelier_mass(probabilities: Float[Array, "*K B k"]) -> Float[Array, "*K B k"]:
     """Return of each class the probability of all likelier ones; of equal ones the first is."""
     order = np.argsort(-probabilities, axis=-1, kind="stable")
     sums = np.cumsum(np.take_along_axis(probabilities, order, axis=-1), axis=-1)
@@ -107,7 +107,7 @@ def interval_score(
     array([[1.],
            [5.]])
     """
-    low, high = score_checks.ends(low, high)
+    low, high = score_checks.interval_ends(low, high)
     targets = score_checks.targets(targets, low, "low")
     outside = np.maximum(low - targets, 0) + np.maximum(targets - high, 0)
     return (high - low) + 2 / (1 - score_checks.level(level)) * outside

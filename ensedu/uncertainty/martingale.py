@@ -24,7 +24,7 @@ BETS: tuple[Callable[[float], float], ...] = (
     lambda p: COVERAGE + (p <= 1 - COVERAGE),
 )  # fmt: skip
 #: Above this, money is given away: enough is proved, and floats end.
-MOST = 1e9
+LARGEST_STAKES = 1e9
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ class Exchangeability:
             known.insert(high, score)
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
             factors = [bet(p) for bet in BETS]
-            stakes = [_moved(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
-            shrink = max(1.0, sum(map(sum, stakes)) / MOST)
+            stakes = [_mixed(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
+            shrink = max(1.0, sum(map(sum, stakes)) / LARGEST_STAKES)
             stakes = [[money / shrink for money in own] for own in stakes]
             path.append(sum(map(sum, stakes)))
             held += p > 1 - COVERAGE
@@ -152,7 +152,7 @@ class Exchangeability:
         return {name: getattr(self, name) for name in names}
 
 
-def _moved(stakes: Sequence[float], jump: float, factors: Sequence[float]) -> list[float]:
+def _mixed(stakes: Sequence[float], jump: float, factors: Sequence[float]) -> list[float]:
     """Return what a player's bets become in a row, after each has given to all."""
     pool = jump * sum(stakes) / len(stakes)
     return [((1 - jump) * own + pool) * factor for own, factor in zip(stakes, factors, strict=True)]

@@ -84,7 +84,7 @@ def averaged(name: str, value: Any) -> Array:
     return members(name, value).mean(axis=0)
 
 
-def classified(values: Any, value: Any) -> tuple[Array, Array]:
+def labeled_probabilities(values: Any, value: Any) -> tuple[Array, Array]:
     """Return probabilities, those of members averaged, (B, k), and their labels, (B,)."""
     mean = averaged("probabilities", values)
     return mean, labels(value, mean, "probabilities")
@@ -132,17 +132,17 @@ def stds(value: Any, shape: Shape) -> Array:
     return result
 
 
-def as_fitted(name: str, value: Any, was_fitted: bool) -> None:
+def given_as_to_fit(name: str, value: Any, was_fitted: bool) -> None:
     """Check that what is optional is given if, and only if, it was to ``fit``."""
     if was_fitted and value is None:
         raise ValueError(f"{name} must be given, as it was to fit, got None")
     if not was_fitted and value is not None:
         raise ValueError(
-            f"{name} must be left out, as it was from fit, got {checks.given_array(value)}"
+            f"{name} must be left out, as it was from fit, got {checks.describe_array(value)}"
         )
 
 
-def ends(low: Any, high: Any) -> tuple[Array, Array]:
+def interval_ends(low: Any, high: Any) -> tuple[Array, Array]:
     """Return both ends of intervals, (B, k), of which the low one may be -inf, the high one inf."""
     low = _floats("low", low, (("B", "k"),))
     high = _floats("high", high, (low.shape,), like="low")
@@ -164,7 +164,7 @@ def nll(value: Any) -> Array:
     return np.atleast_2d(result)
 
 
-def several(name: str, value: Array) -> None:
+def at_least_two(name: str, value: Array) -> None:
     """Check that there are two members, from which a pair can be taken."""
     if len(value) < 2:
         raise ValueError(
@@ -177,7 +177,7 @@ def level(value: Any) -> float:
     return checks.real("level", value, low=0.0, high=1.0)
 
 
-def exact(name: str, value: Any) -> Fraction:
+def exact_fraction(name: str, value: Any) -> Fraction:
     """Return a probability, between 0 and 1, as the decimal that was written: 0.55 · 100 is 55."""
     return Fraction(str(checks.real(name, value, low=0.0, high=1.0)))
 

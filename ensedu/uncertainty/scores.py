@@ -105,7 +105,7 @@ def brier(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) -> Fl
     >>> brier(np.array([[0.5, 0.25, 0.25]]), np.array([0]))
     array([0.375])
     """
-    probabilities, labels = score_checks.classified(probabilities, labels)
+    probabilities, labels = score_checks.labeled_probabilities(probabilities, labels)
     one_hot = labels[:, None] == np.arange(probabilities.shape[1])
     return ((probabilities - one_hot) ** 2).sum(axis=1)
 
@@ -199,7 +199,7 @@ def accuracy(probabilities: Float[Any, "*M B k"], labels: Integer[Any, " B"]) ->
     >>> accuracy(np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 1]))
     0.5
     """
-    probabilities, labels = score_checks.classified(probabilities, labels)
+    probabilities, labels = score_checks.labeled_probabilities(probabilities, labels)
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 

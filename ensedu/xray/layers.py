@@ -119,20 +119,20 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.by_method import converted, made_by
-    from ensedu.torch.whole.copies import without_values
-    from ensedu.torch.whole.roles import names_of
+    from ensedu.torch.by_method import convert, try_conversion
+    from ensedu.torch.ensembling.copies import meta_copy
+    from ensedu.torch.ensembling.roles import select_names
 
-    shell = without_values(model)
+    shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):
-        names_of(shell, names, argument)
+        select_names(shell, names, argument)
     if head is None:
         head = _last_product(shell)
     else:
-        converted(shell, "last_layer", 1, head=head)
+        convert(shell, "last_layer", 1, head=head)
     named = {"head": head, "shared": shared, "modulated": modulated}
     tried = {
-        method: made_by(method, shell, (1, 2) if row.members else (1,), **named)
+        method: try_conversion(method, shell, (1, 2) if row.members else (1,), **named)
         for method, row in METHODS.items()
     }
     made = {method: one for method, one in tried.items() if one.refused is None}

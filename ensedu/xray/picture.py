@@ -81,7 +81,7 @@ def xray(
     if isinstance(model, (list, tuple)):
         for key, value in given.items():
             if value not in (None, (), []):
-                raise ValueError(f"{key} is for a torch.nn.Module, got {checks.given(value)}")
+                raise ValueError(f"{key} is for a torch.nn.Module, got {checks.describe(value)}")
         sizes = checks.layer_sizes("model", model)
         title = name or "-".join(map(str, sizes))
         return XRay(title, M, read_sizes(sizes, M), sizes=sizes, curves=_checked(curves))
@@ -89,7 +89,7 @@ def xray(
     if torch is None or not isinstance(model, torch.nn.Module):
         raise TypeError(
             "model must be a torch.nn.Module, or sizes such as '1-50-50-1' or [1, 50, 50, 1], "
-            f"got {checks.given(model)}"
+            f"got {checks.describe(model)}"
         )
     reading = read_model(model, M, **given)
     title = name or type(model).__name__
@@ -251,7 +251,9 @@ def _checked(curves: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if curves is None:
         return None
     if not isinstance(curves, Mapping) or "x" not in curves:
-        raise TypeError(f"curves must be a dict with 'x' and methods, got {checks.given(curves)}")
+        raise TypeError(
+            f"curves must be a dict with 'x' and methods, got {checks.describe(curves)}"
+        )
     found: dict[str, Any] = {}
     for key, value in curves.items():
         if key not in ("x", "points"):

@@ -9,7 +9,7 @@ import scipy.special
 import torch
 
 from ensedu.common import checks
-from ensedu.common.arrays import MOST, check_array, check_finite, check_float64
+from ensedu.common.arrays import LARGEST, check_array, check_finite, check_float64
 from ensedu.common.checks import optional
 
 pytestmark = pytest.mark.bad_input
@@ -36,7 +36,7 @@ def test_ends_of_what_is_accepted():
     assert checks.not_negative("number", 0) == checks.fraction("p", 0) == 0.0
     assert checks.fraction("p", math.nextafter(1, 0)) < 1
     assert checks.real("number", math.nextafter(2, 3), low=2.0) > 2
-    check_finite("x", np.array([0.99 * MOST, -0.99 * MOST]))
+    check_finite("x", np.array([0.99 * LARGEST, -0.99 * LARGEST]))
     for refused in (
         lambda: checks.positive_int("number", 0),
         lambda: checks.positive_int("number", 2**63),
@@ -49,7 +49,7 @@ def test_ends_of_what_is_accepted():
         lambda: checks.real("number", math.inf),
         *(
             lambda worst=worst: check_finite("number", np.array([0, worst]))
-            for worst in (math.nan, -math.inf, -MOST)
+            for worst in (math.nan, -math.inf, -LARGEST)
         ),
     ):  # fmt: skip
         with pytest.raises(ValueError, match="number must "):
@@ -79,14 +79,14 @@ def test_kinds_of_numbers_and_of_arrays():
 
 
 def test_what_is_shown_of_a_value_is_short():
-    assert checks.shown([1, "a"]) == "[1, 'a']"
-    assert checks.given("a") == "'a' (str)"
-    assert len(checks.shown("x" * 10_000)) == 120 + len(" … ") + 40
-    assert checks.shown(10**5000) == "a value that cannot be shown"
-    assert checks.given_array(torch.ones(2, 3)) == (
+    assert checks.short_repr([1, "a"]) == "[1, 'a']"
+    assert checks.describe("a") == "'a' (str)"
+    assert len(checks.short_repr("x" * 10_000)) == 120 + len(" … ") + 40
+    assert checks.short_repr(10**5000) == "a value that cannot be shown"
+    assert checks.describe_array(torch.ones(2, 3)) == (
         "a torch.Tensor of shape (2, 3) and dtype torch.float32"
     )
-    assert checks.given_array(3) == "3 (int)"
+    assert checks.describe_array(3) == "3 (int)"
 
 
 def test_an_error_inside_a_function_says_of_which_call():

@@ -34,6 +34,6 @@ def images(side=28, **options):
 def job(task, contestant, number=0, seed=3, epochs=None, split=0):
     """A training of one of a contestant's settings."""
     return Job(
-        task=task, given=split_of(task, split), contestant=contestant,
+        task=task, data=split_of(task, split), contestant=contestant,
         setting=contestant.tries[number], seed=seed, epochs=epochs or contestant.epochs(task),
     )  # fmt: skip

@@ -79,7 +79,7 @@ def test_a_training_that_fails_is_not_chosen():
     )
     task = small.task()
     found = rounds.choose(task, split_of(task, 0), own, 0)
-    assert found.number == 1 and found.nll[0] == [rounds.HARSH]
+    assert found.number == 1 and found.nll[0] == [rounds.FAILED_NLL]
 
 
 def test_what_is_judged_are_trainings_of_their_own_seeds():
@@ -100,7 +100,7 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
     own = split_of(task, 3)
     choice = rounds.choose(task, own, row, rounds.seed_of("small", "deep_ensemble", 3))
     assert (found["setting"], found["epoch"]) == (choice.number, choice.epoch)
-    for start in range(rounds.FRESH):
+    for start in range(rounds.SCORED_STARTS):
         seed = rounds.seed_of("small", "deep_ensemble", 3, 1 + start)
         job = small.job(task, row, choice.number, seed, choice.epoch, split=3)
         trained = row.train(job)
@@ -116,7 +116,7 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
         apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
         assert found["auroc"][start] == pytest.approx(apart)
-    assert len({*found["nll"]}) == rounds.FRESH == 4
+    assert len({*found["nll"]}) == rounds.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
 
 

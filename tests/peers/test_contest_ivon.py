@@ -28,7 +28,7 @@ def trained(classes=False, **options):
 @pytest.mark.parametrize("classes", [False, True])
 def test_a_forecast_repeats_and_leaves_the_mean_as_it_is(classes):
     job, found = trained(classes)
-    x, part = job.given.test[0], "logits" if classes else "mean"
+    x, part = job.data.test[0], "logits" if classes else "mean"
     before = parameters_to_vector(found.net.parameters()).detach().clone()
     one, other = (getattr(found(x), part) for _ in range(2))
     np.testing.assert_array_equal(one, other)
@@ -43,7 +43,7 @@ def test_passes_draw_from_the_gaussian_of_the_optimizer():
     """Shen et al. 2024, alg. 1: of variance 1 / (λ (h + δ)), λ rows and δ the prior's part."""
     job, found = trained()
     (group,) = found.optimizer.param_groups
-    rows = len(job.given.fit[0])
+    rows = len(job.data.fit[0])
     assert group["ess"] == rows
     assert group["weight_decay"] == pytest.approx(job.setting["precision"] / rows)
     seen = []
@@ -52,7 +52,7 @@ def test_passes_draw_from_the_gaussian_of_the_optimizer():
     )
     for seed in range(20):
         replaced = ivon.Ivon(replace(job, seed=seed), found.net, found.optimizer)
-        replaced(job.given.test[0])
+        replaced(job.data.test[0])
     keep.remove()
     mean = parameters_to_vector(found.net.parameters()).detach()
     drawn = torch.stack(seen)
@@ -71,7 +71,7 @@ def test_the_rate_falls_to_0_as_a_cosine(monkeypatch):
 
     monkeypatch.setattr(package.IVON, "step", spied)
     job, _ = trained()
-    every = job.epochs * math.ceil(len(job.given.fit[0]) / 17)
+    every = job.epochs * math.ceil(len(job.data.fit[0]) / 17)
     rate = job.setting["lr"]
     expected = [rate / 2 * (1 + math.cos(math.pi * i / every)) for i in range(every)]
     np.testing.assert_allclose(rates, expected, rtol=1e-9)
@@ -80,8 +80,8 @@ def test_the_rate_falls_to_0_as_a_cosine(monkeypatch):
 def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
     row = replace(ROW, tries=(EXPLODES, ROW.tries[0]))
     job = small.job(small.task(), row)
-    x = job.given.select[0]
+    x = job.data.select[0]
     with pytest.raises(FloatingPointError, match="IVON: its outputs are not finite"):
         ivon.train_ivon(job)(x)
-    found = rounds.choose(job.task, job.given, row, 3)
-    assert found.number == 1 and max(found.nll[0]) == rounds.HARSH > min(found.nll[1])
+    found = rounds.choose(job.task, job.data, row, 3)
+    assert found.number == 1 and max(found.nll[0]) == rounds.FAILED_NLL > min(found.nll[1])

@@ -34,7 +34,7 @@ def test_classes_are_those_of_the_package_by_hand():
     with pytest.warns(UserWarning, match="probit"):
         by_hand.optimize_prior_precision(method="marglik")
     assert found.found.prior_precision.item() == pytest.approx(by_hand.prior_precision.item())
-    x = job.given.test[0]
+    x = job.data.test[0]
     logits = found(x).logits
     assert logits.shape == (32, len(x), small.k)
     mean, covariance = by_hand._glm_predictive_distribution(torch.from_numpy(x).float())
@@ -82,7 +82,7 @@ def test_a_regression_is_bayesian_linear_regression_on_the_last_features():
     for change in (-0.1, 0.1):
         assert posterior(job, own, prior, noise + change)[1] < best
         assert posterior(job, own, prior + 5 * change, noise)[1] < best
-    x = job.given.test[0]
+    x = job.data.test[0]
     inputs = torch.from_numpy(x).float()
     with torch.no_grad():
         features = own.net[: len(own.net) - 1](inputs).double()

@@ -23,13 +23,13 @@ def trained(classes=False, **options):
 @pytest.mark.parametrize("classes", [False, True])
 def test_a_forecast_is_the_mixture_of_the_packages_32_members(classes):
     job, found = trained(classes)
-    x = torch.from_numpy(job.given.test[0]).float()
+    x = torch.from_numpy(job.data.test[0]).float()
     by_hand = package.TabM.make(
         n_num_features=x.shape[1], d_out=small.k if classes else 2, n_blocks=2, d_block=11
     )
     by_hand.load_state_dict(found.net.net.state_dict())
     out = by_hand.eval()(x).detach().double().numpy()  # (B, 32, outputs)
-    forecast = found(job.given.test[0])
+    forecast = found(job.data.test[0])
     if classes:
         p = uncertainty.softmax(out).mean(axis=1)
         np.testing.assert_allclose(forecast.averaged, p, rtol=1e-5)
@@ -39,7 +39,7 @@ def test_a_forecast_is_the_mixture_of_the_packages_32_members(classes):
         np.testing.assert_allclose(forecast.variance, variance, rtol=1e-4)
     assert out.shape[1] == 32
     assert found.kept == counting.count(by_hand).total
-    again = trained(classes)[1](job.given.test[0])
+    again = trained(classes)[1](job.data.test[0])
     part = "logits" if classes else "mean"
     np.testing.assert_array_equal(getattr(again, part), getattr(forecast, part))
 

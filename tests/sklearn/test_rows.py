@@ -55,7 +55,7 @@ def test_equal_rows_are_one_group_unless_most_are_equal(frame):
 @BOTH
 @pytest.mark.parametrize("calibration", [0.3, 3, None])
 def test_groups_are_whole_where_rows_calibrate_stop_and_train(kind, calibration, monkeypatch):
-    rng, seen, plain = np.random.default_rng(0), [], module.trained
+    rng, seen, plain = np.random.default_rng(0), [], module.train_scaled
     groups = rng.permutation(n) % 17
     X, y = np.c_[np.arange(n), rng.random(n)], rng.integers(0, 2, n)
 
@@ -63,7 +63,7 @@ def test_groups_are_whole_where_rows_calibrate_stop_and_train(kind, calibration,
         seen.append((x[:stop, 0].astype(int), x[stop:, 0].astype(int)))
         return plain(x, y, heads, nll, seed, stop, **settings)
 
-    monkeypatch.setattr(module, "trained", spied)
+    monkeypatch.setattr(module, "train_scaled", spied)
     net = kind(**FAST, calibration=calibration).fit(X, y, groups)
     for (stop, train), unseen in zip(seen, net.unseen_, strict=True):
         parts = [{*groups[rows]} for rows in (stop, train, unseen)]

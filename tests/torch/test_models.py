@@ -11,8 +11,8 @@ from ensedu import counting
 from ensedu.methods import size_option
 from ensedu.torch import models, network
 from tests.backends import B, M, m, n
-from tests.torch.whole.law import check_pass, converted
-from tests.torch.whole.models import FAST, Entry
+from tests.torch.ensembling.law import check_pass, converted
+from tests.torch.ensembling.models import FAST, Entry
 
 
 @pytest.mark.large

@@ -47,7 +47,7 @@ def of_numbers(seed=0, rows=n, leading=()):
 @pytest.mark.parametrize("cells", [10**6, 3 * n * k, 1])
 def test_intervals_of_folds_are_cv_plus(scaled, cells, monkeypatch):
     """Barber et al. 2021, eq. 1.8: a loop over the rows of training, and two sorted lists."""
-    monkeypatch.setattr(conformal, "CELLS", cells)
+    monkeypatch.setattr(conformal, "MOST_CELLS", cells)
     mean, std, y = of_numbers()
     folds = np.random.default_rng(2).permutation(np.arange(n) % K)
     new, wide, _ = of_numbers(1, B, (K,))

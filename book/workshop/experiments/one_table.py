@@ -16,10 +16,10 @@ import numpy as np
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.one_table.verdicts import verdicts
-from ensedu.contest.rounds import FRESH, seed_of
+from ensedu.contest.rounds import SCORED_STARTS, seed_of
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, split_of
-from ensedu.contest.trainers.baselines import Fitted, train_linear
+from ensedu.contest.trainers.baselines import SklearnModel, train_linear
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2
@@ -34,11 +34,11 @@ class Hidden:
     """A linear model behind a layer that stays as it was drawn."""
 
     def __init__(self, job: Job) -> None:
-        rng, own = np.random.default_rng(job.seed), job.given
-        self.weights = rng.standard_normal((own.fit[0].shape[1] + 1, UNITS))
-        fit, select = ((self.layer(x), y) for x, y in (own.fit, own.select))
+        rng, data = np.random.default_rng(job.seed), job.data
+        self.weights = rng.standard_normal((data.fit[0].shape[1] + 1, UNITS))
+        fit, select = ((self.layer(x), y) for x, y in (data.fit, data.select))
         self.linear: Trained = train_linear(
-            replace(job, given=replace(own, fit=fit, select=select))
+            replace(job, data=replace(data, fit=fit, select=select))
         )
         self.kept = self.linear.kept + self.weights.size
 
@@ -49,8 +49,8 @@ class Hidden:
         return self.linear(self.layer(x))
 
 
-def _mean(job: Job) -> Fitted:
-    return Fitted(job, lambda x: np.full(len(x), job.given.fit[1].mean()), None, 1)
+def _mean(job: Job) -> SklearnModel:
+    return SklearnModel(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
 
 
 NETWORK = Contestant(label="network", train=Hidden, tries=({"penalty": 10.0},))
@@ -75,25 +75,25 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
     """Return the NLL of each on each fold, of all its trainings, with a temperature and without."""
     found = {part: {name: np.zeros((SPLITS, 0)) for name in who} for part in PARTS}
     for name, one in who.items():
-        starts = range(FRESH if one.draws else 1)
+        starts = range(SCORED_STARTS if one.draws else 1)
         values = np.zeros((len(PARTS), SPLITS, len(starts)))
-        for fold, own in enumerate(split_of(task, fold) for fold in range(SPLITS)):
+        for fold, data in enumerate(split_of(task, fold) for fold in range(SPLITS)):
             for start in starts:
                 job = Job(
-                    task=task, given=own, contestant=one, setting=one.tries[0], epochs=1,
+                    task=task, data=data, contestant=one, setting=one.tries[0], epochs=1,
                     seed=seed_of(task.name, name, fold, start),
                 )  # fmt: skip
                 trained = one.train(job)
-                test: Any = trained(own.test[0])
-                held_out: Any = trained(own.calibrate[0])
-                both = test.sharpened(held_out, own.calibrate[1]), test
-                values[:, fold, start] = [each.scores(own.test[1])["nll"] for each in both]
+                test: Any = trained(data.test[0])
+                held_out: Any = trained(data.calibrate[0])
+                both = test.sharpened(held_out, data.calibrate[1]), test
+                values[:, fold, start] = [each.scores(data.test[1])["nll"] for each in both]
         for part, each in zip(PARTS, values, strict=True):
             found[part][name] = each
     return {
         part: TaskScores(
             name=task.name, source=task.name, classes=bool(task.classes), values=each,
-            train=len(own.fit[0]), test=len(own.test[0]),
+            train=len(data.fit[0]), test=len(data.test[0]),
         )
         for part, each in found.items()
     }  # fmt: skip

@@ -1,10 +1,6 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
-import hashlib
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from html import escape
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -13,23 +9,16 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import book, checks
-from workshop.page import computed, figure_numbers, slider_checks, sources
-from workshop.page.controls import as_read, controls, kind, setting, words
-from workshop.page.frames import (
-    FRAMES,
-    Frames,
-    check_letters,
-    embedded,
-    ranges,
-    read_beside,
-)
-from workshop.page.said import said
+from workshop.page import slider_checks, sources
+from workshop.page.explorer_page import page
+from workshop.page.frame_source import FrameSource
 from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
-from workshop.plot.style import look, png
 
 if TYPE_CHECKING:
     import ipywidgets
+
+    from workshop.page.explorer_widget import ExplorerWidget
 
 __all__ = ["BUNDLE", "Drawn", "Explorer", "explore"]
 
@@ -37,7 +26,6 @@ BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider
-TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
 
 
 @runtime_checkable
@@ -125,10 +113,12 @@ def explore(
         start = start or getattr(draw, "start", None)
         draw = draw.draw
     if not callable(draw) or isinstance(draw, type):
-        raise TypeError(f"draw must be a function that returns a figure, got {checks.given(draw)}")
+        raise TypeError(
+            f"draw must be a function that returns a figure, got {checks.describe(draw)}"
+        )
     for title, text in {"caption": caption, "name": name, "rescale": rescale}.items():
         if not isinstance(text, str):
-            raise TypeError(f"{title} must be a string, got {checks.given(text)}")
+            raise TypeError(f"{title} must be a string, got {checks.describe(text)}")
     checks.boolean("stays", stays)
     slider_checks.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
@@ -175,10 +165,8 @@ class Explorer:
         tables: tuple[str, ...],
         formula: Computed | None = None,
     ) -> None:
-        self._draw, self._alt = draw, alt
-        self._frames: dict[tuple[Any, ...], bytes] = {}
-        self._ranges: dict[Any, tuple[Mapping[str, Any], dict[str, Any]]] = {}
-        self._widgets: dict[str, Any] = {}
+        self.source = FrameSource(draw, alt, bool(rescale))
+        self._widget: ExplorerWidget | None = None
         self._pages: dict[str, str] = {}
         # The explorers whose sliders move together.
         self._group = [self] if linked is None else linked._group
@@ -186,14 +174,13 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
-        self._sources = tables, sources.code_of_draw(draw)
-        self._formula = formula
+        self.sources, self.formula = (tables, sources.code_of_draw(draw)), formula
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         if folder := book.folder():
             self._page(folder)
         else:
-            self._frame(values)
+            self.source.png(values)
 
     def __repr__(self) -> str:
         sliders = (
@@ -209,168 +196,31 @@ class Explorer:
 
     def alt(self) -> str:
         """Return the current frame in words."""
-        return self._say(self.values)
+        return self.source.say(self.values)
 
-    def _say(self, values: Mapping[str, Any]) -> str:
-        said = self._alt if isinstance(self._alt, str) else self._alt(**values)
-        if not isinstance(said, str) or not said.strip():
-            raise TypeError(f"alt must return a string that is not empty, got {said!r}")
-        return said
+    def lead(self) -> None:
+        """Move the sliders of all explorers that are linked to these values."""
+        for other in self._group:
+            if other._widget is not None:
+                other._widget.follow(self.values)
 
     def widget(self) -> "ipywidgets.VBox":
         """Return sliders, the frame in words, the frame, caption and sources as one widget."""
-        import ipywidgets  # only here: pages and scripts do without it
+        from workshop.page.explorer_widget import ExplorerWidget  # pages and scripts do without it
 
-        made = {
-            "buttons": ipywidgets.ToggleButtons,
-            "list": ipywidgets.Dropdown,
-            "slider": ipywidgets.SelectionSlider,
-        }
-        self._widgets = {
-            name: made[kind(options)](
-                options=[(as_read(option), option) for option in options],
-                value=self.values[name],
-                description=words(name),
-                style={"description_width": "initial"},
-            )
-            for name, options in self.choices.items()
-        }
-        image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
-        below = sources.text(*self._sources)
-        under = f"<br><small>{escape(below)}</small>" if below else ""
-        said = ipywidgets.HTML()
-        caption = ipywidgets.HTML(f"<em>{escape(self.caption)}</em>{under}")
-
-        def update(change: Any = None) -> None:
-            self.values = {name: slider.value for name, slider in self._widgets.items()}
-            image.value = self._frame(self.values)
-            said.value = f"<p>{escape(self.alt())}</p>"
-            for other in self._group:
-                other.follow(self.values)
-
-        update()
-        for slider in self._widgets.values():
-            slider.observe(update, names="value")
-        return ipywidgets.VBox([*self._widgets.values(), said, image, caption])
-
-    def follow(self, values: Mapping[str, Any]) -> None:
-        """Set the sliders that are shown to these values, where they have them."""
-        for name in values.keys() & self._widgets.keys():
-            if values[name] in self.choices[name]:
-                self._widgets[name].value = values[name]
-
-    def _frame(self, values: Mapping[str, Any]) -> bytes:
-        """Return the PNG of the figure for these values."""
-        key = tuple(values.values())
-        if key not in self._frames:
-            self._frames[key] = png(self._figure(values))
-        return self._frames[key]
-
-    def _figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
-        figure = self._draw(**values)
-        if not isinstance(figure, matplotlib.figure.Figure):
-            raise TypeError(
-                f"draw must return a matplotlib Figure, got {figure!r} ({type(figure).__name__})"
-            )
-        if "matplotlib.pyplot" in sys.modules:  # or a notebook shows pyplot's figures as well
-            sys.modules["matplotlib.pyplot"].close(figure)
-        if not self.rescale:
-            self._compare(values, ranges(figure))
-        return figure
-
-    def _readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
-        figure = self._figure(values)
-        check_letters(figure, look())
-        return figure
-
-    def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
-        """Raise unless what this frame shows has the axes and colors of the first one."""
-        before, first = self._ranges.setdefault(look(), (values, found))
-        for what in first.keys() & found.keys():
-            if first[what] != found[what]:
-                raise ValueError(
-                    "draw must keep axes and color ranges over all frames, or rescale must say "
-                    f"why not: the {what} has {first[what]} at {setting(before)}, "
-                    f"{found[what]} at {setting(values)}"
-                )
+        self._widget = ExplorerWidget(self)
+        return self._widget.box
 
     def _page(self, folder: str) -> str:
         """Return the form for a page, whose frames are drawn once."""
         if folder not in self._pages:
-            self._pages[folder] = self._html(Path(folder))
+            self._pages[folder] = page(self, Path(folder))
         return self._pages[folder]
-
-    def _html(self, folder: Path) -> str:
-        """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
-        # A page computes all but the first setting of a formula.
-        states = slider_checks.states(self.choices) if self._formula is None else [self.values]
-        draws = [partial(self._readable, state) for state in states]
-        named = {"name": self.name, "caption": self.caption, "group": self.group}
-        data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
-        data += " data-stays" * (self.stays and bool(self.choices))
-        frames = Frames(draws, folder, states.index(self.values), read_beside)
-        wide, narrow = frames.read(narrow=False), frames.read(narrow=True)
-        numbers = self._link_to_numbers(folder, states, [one.numbers for one in wide])
-        below = sources.menu(numbers, *self._sources)
-        if self._formula is not None:
-            draw = partial(self._figure, self.values)
-            form = computed.html(self._formula, self.values, self.choices, frames, draw, folder)
-            return f'<div class="ensedu-explorer"{data}>{form}{below}</div>'
-        if self.choices:
-            frames.check_weight()
-        pictures = frames.pictures(self.alt())
-        # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
-        tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
-        axis = _axis(frames.pictures(""), [one.kept for one in narrow]) if tall else ""
-        if not self.choices:
-            frame = _framed(pictures + axis, frames.room() if axis else "")
-            return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'
-        moved = {
-            "frames": FRAMES + frames.key,
-            "values": [[str(value) for value in values] for values in self.choices.values()],
-            "sizes": frames.sizes(),
-            "alts": [self._say(state) for state in states],
-        }
-        if any(one.pointed for one in wide):
-            moved["pointed"] = [
-                [
-                    (words, own, other)
-                    for (words, own), (_, other) in zip(one.pointed, small.pointed, strict=True)
-                ]
-                for one, small in zip(wide, narrow, strict=True)
-            ]
-        if wide[0].pressed:
-            moved["pressed"] = [wide[0].pressed, narrow[0].pressed]
-        script = embedded(moved)
-        why = f'<p class="ensedu-why">{escape(self.rescale)}</p>' if self.rescale else ""
-        return (
-            f'<div class="ensedu-explorer"{data}>'
-            f"{controls(self.choices, self.values, frames.key)}"
-            f"{said(self.alt(), moved['alts'])}"
-            f"{_framed(pictures + axis, frames.room())}{why}"
-            f'<p class="ensedu-setting">Set to {escape(setting(self.values))}.</p>'
-            f'<script type="application/json">{script}</script>{below}</div>'
-        )
-
-    def _link_to_numbers(
-        self, folder: Path, states: list[dict[str, Any]], numbers: list[list[figure_numbers.Series]]
-    ) -> str:
-        """Write the numbers of all frames beside them; return a link, nothing without numbers."""
-        text, part = figure_numbers.table(
-            list(zip(states, numbers, strict=True)), states.index(self.values)
-        )
-        if not text:
-            return ""
-        # The content names it, as it does the frames.
-        file = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}-numbers.csv"
-        (folder / file).write_text(text, encoding="utf-8")
-        link = f'<a href="{FRAMES}{file}" download="{self.name or "figure"}.csv">'
-        return f"{link}Numbers (CSV)</a>{escape(part and f', of {part}')}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if folder := book.folder():
             return {"text/plain": repr(self), "text/html": self._page(folder)}
-        bundle = {"text/plain": repr(self), "image/png": self._frame(self.values)}
+        bundle = {"text/plain": repr(self), "image/png": self.source.png(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
 
 
@@ -380,25 +230,10 @@ def _listed(options: list[Any]) -> str:
     return f"[{options[0]!r}, {options[1]!r}, …, {options[-1]!r}]"
 
 
-def _axis(pictures: str, kept: list[list[float]]) -> str:
-    """Return what all narrow frames keep in sight, at the same place: a part of pictures."""
-    first, *others = kept
-    if not first or any(other != first for other in others):
-        return ""
-    begin, end = first
-    style = f"--ensedu-begin: {begin}; --ensedu-high: {end - begin:.4f}"
-    return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
-
-
-def _framed(pictures: str, room: str = "") -> str:
-    style = f' style="{room}"' if room else ""
-    return f'<div class="ensedu-frame"{style}>{pictures}</div>'
-
-
 def _check_linked(linked: Any, choices: Mapping[str, Any]) -> None:
     """Check that another explorer has a name, and one of these sliders."""
     if not isinstance(linked, Explorer):
-        raise TypeError(f"linked must be an Explorer, got {checks.given(linked)}")
+        raise TypeError(f"linked must be an Explorer, got {checks.describe(linked)}")
     if not linked.name:
         raise ValueError("linked must be an explorer with a name, got one without")
     if not choices.keys() & linked.choices.keys():

@@ -96,15 +96,15 @@ def _values(rows: Any) -> dict[str, dict[Any, Any]]:
     """Return the rows as dicts, all with the columns of the first."""
     accepted = "a mapping of names to rows, each a mapping of titles to values, at least one"
     if not isinstance(rows, Mapping):
-        raise TypeError(f"rows must be {accepted}, got {checks.given(rows)}")
+        raise TypeError(f"rows must be {accepted}, got {checks.describe(rows)}")
     if not rows:
-        raise ValueError(f"rows must be {accepted}, got {checks.given(rows)}")
+        raise ValueError(f"rows must be {accepted}, got {checks.describe(rows)}")
     values: dict[str, dict[Any, Any]] = {}
     for name, row in rows.items():
         if not isinstance(name, str):
-            raise TypeError(f"rows must be {accepted}, got the name {checks.given(name)}")
+            raise TypeError(f"rows must be {accepted}, got the name {checks.describe(name)}")
         if not isinstance(row, Mapping):
-            raise TypeError(f"rows must be {accepted}, got the row {checks.given(row)}")
+            raise TypeError(f"rows must be {accepted}, got the row {checks.describe(row)}")
         if not row:
             raise ValueError(f"rows must be {accepted}, got the row {row!r}")
         values[name] = {_title("rows", title): value for title, value in row.items()}
@@ -112,8 +112,9 @@ def _values(rows: Any) -> dict[str, dict[Any, Any]]:
     for name in others:
         if values[name].keys() != values[first].keys():
             raise ValueError(
-                f"rows[{checks.shown(name)}] has the columns {checks.shown(list(values[name]))}, "
-                f"accepted are those of the first row, {checks.shown(list(values[first]))}"
+                f"rows[{checks.short_repr(name)}] has the columns "
+                f"{checks.short_repr(list(values[name]))}, accepted are those of the first row, "
+                f"{checks.short_repr(list(values[first]))}"
             )
     return values
 
@@ -123,7 +124,8 @@ def _title(name: str, title: Any) -> Any:
     pair = isinstance(title, tuple) and len(title) == 2
     if not isinstance(title, str) and not (pair and all(isinstance(part, str) for part in title)):
         raise TypeError(
-            f"{name}: a title must be a string or a pair (group, title), got {checks.given(title)}"
+            f"{name}: a title must be a string or a pair (group, title), got "
+            f"{checks.describe(title)}"
         )
     return title
 
@@ -133,14 +135,14 @@ def _formats(columns: Any, titles: list[Any]) -> dict[Any, str]:
     if columns is not None and not isinstance(columns, Mapping):
         raise TypeError(
             "columns must be a mapping of titles to digits or templates, "
-            f"got {checks.given(columns)}"
+            f"got {checks.describe(columns)}"
         )
     formats = dict.fromkeys(titles, "")
     for title, value in (columns or {}).items():
         if title not in titles:
             raise ValueError(
-                f"columns names the column {checks.shown(title)}, "
-                f"accepted are {checks.shown(titles)}"
+                f"columns names the column {checks.short_repr(title)}, "
+                f"accepted are {checks.short_repr(titles)}"
             )
         name = f"columns[{title!r}]"
         if isinstance(value, str):
@@ -163,7 +165,7 @@ def _template(name: str, value: str) -> str:
     if fields != [""]:
         raise ValueError(
             f"{name} must be digits, or a template with one field such as '{{:.1f}} MB', "
-            f"got {checks.shown(value)}"
+            f"got {checks.short_repr(value)}"
         )
     return value
 
@@ -173,11 +175,11 @@ def _decisive(value: Any, values: Mapping[str, Any], titles: list[Any]) -> tuple
     if value is None:
         return None
     if not isinstance(value, tuple) or len(value) != 2 or not isinstance(value[0], str):
-        raise TypeError(f"decisive must be (row, column), got {checks.given(value)}")
+        raise TypeError(f"decisive must be (row, column), got {checks.describe(value)}")
     if value[0] not in values or _title("decisive", value[1]) not in titles:
         raise ValueError(
-            f"decisive names the cell {checks.shown(value)}, accepted are the rows "
-            f"{checks.shown(list(values))} and the columns {checks.shown(titles)}"
+            f"decisive names the cell {checks.short_repr(value)}, accepted are the rows "
+            f"{checks.short_repr(list(values))} and the columns {checks.short_repr(titles)}"
         )
     return value
 
@@ -185,12 +187,14 @@ def _decisive(value: Any, values: Mapping[str, Any], titles: list[Any]) -> tuple
 def _colors(value: Any, values: Mapping[str, Any]) -> dict[str, str]:
     """Return the methods whose color rows of other names get."""
     if value is not None and not isinstance(value, Mapping):
-        raise TypeError(f"colors must be a mapping of rows to methods, got {checks.given(value)}")
+        raise TypeError(
+            f"colors must be a mapping of rows to methods, got {checks.describe(value)}"
+        )
     for name, method in (value or {}).items():
         if name not in values:
             raise ValueError(
-                f"colors names the row {checks.shown(name)}, "
-                f"accepted are {checks.shown(list(values))}"
+                f"colors names the row {checks.short_repr(name)}, "
+                f"accepted are {checks.short_repr(list(values))}"
             )
         checks.one_of(f"colors[{name!r}]", method, METHODS)
     return dict(value or {})
@@ -218,7 +222,7 @@ def _text(name: str, value: Any, template: str) -> tuple[str, str]:
     if not isinstance(value, tuple):
         return _written(name, value, template), ""
     if len(value) != 3:
-        raise ValueError(f"{name} must be (low, mean, high), got {checks.given(value)}")
+        raise ValueError(f"{name} must be (low, mean, high), got {checks.describe(value)}")
     low, mean, high = (checks.real(f"{name}[{i}]", part) for i, part in enumerate(value))
     if not low <= mean <= high:
         raise ValueError(f"{name} must be (low, mean, high) in this order, got {value!r}")
@@ -232,7 +236,7 @@ def _written(name: str, value: Any, template: str) -> str:
     if number is None:
         accepted = "an integer, a float, a string, a Count, (low, mean, high) or None"
         if not hasattr(value, "__float__"):
-            raise TypeError(f"{name} must be {accepted}, got {checks.given(value)}")
+            raise TypeError(f"{name} must be {accepted}, got {checks.describe(value)}")
         number = checks.real(name, value)
     else:
         checks.natural_int(name, abs(number))  # Python writes no integer that is much longer
@@ -241,7 +245,7 @@ def _written(name: str, value: Any, template: str) -> str:
     except (ValueError, OverflowError) as error:
         raise ValueError(
             f"columns: the template {template!r} does not fit {name}, "
-            f"{checks.shown(number)}: {error}"
+            f"{checks.short_repr(number)}: {error}"
         ) from None
     return text.replace("-", "−")
 

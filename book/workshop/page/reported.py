@@ -6,7 +6,7 @@ from typing import Any
 
 from ensedu.common import book
 from ensedu.contest.one_table.findings import Findings
-from ensedu.contest.one_table.ledger import typed
+from ensedu.contest.one_table.ledger import from_dict
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.words import sentences
 
@@ -32,4 +32,4 @@ class Reported:
 
 def reported(data: Mapping[str, Any]) -> Reported:
     """Show the report that ``report.json`` is of."""
-    return Reported(typed(Findings, data))
+    return Reported(from_dict(Findings, data))

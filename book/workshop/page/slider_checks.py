@@ -15,18 +15,18 @@ def options(name: str, values: Any) -> list[Any]:
     """Return a slider's values as a list of plain Python values."""
     accepted = "a sequence of values, at least one"
     if isinstance(values, (str, bytes)) or not isinstance(values, (Sequence, np.ndarray)):
-        raise TypeError(f"{name} must be {accepted}, got {checks.given(values)}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.describe(values)}")
     if (isinstance(values, np.ndarray) and values.ndim == 0) or not len(values):
-        raise ValueError(f"{name} must be {accepted}, got {checks.given(values)}")
+        raise ValueError(f"{name} must be {accepted}, got {checks.describe(values)}")
     result = [plain(f"{name}[{i}]", value) for i, value in enumerate(values)]
     try:
         distinct = len(set(result)) == len(result)
     except TypeError:
         raise TypeError(
-            f"{name} must be {accepted}, hashable ones, got {checks.given(values)}"
+            f"{name} must be {accepted}, hashable ones, got {checks.describe(values)}"
         ) from None
     if not distinct:
-        raise ValueError(f"{name} must be {accepted}, all different, got {checks.given(values)}")
+        raise ValueError(f"{name} must be {accepted}, all different, got {checks.describe(values)}")
     return result
 
 
@@ -39,7 +39,7 @@ def plain(name: str, value: Any) -> Any:
     try:
         return value.item()
     except RuntimeError:  # a tensor without data
-        raise TypeError(f"{name} must be one value, got {checks.given(value)}") from None
+        raise TypeError(f"{name} must be one value, got {checks.describe(value)}") from None
 
 
 def states(choices: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def first_values(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]
         return first
     if not isinstance(start, Mapping):
         raise TypeError(
-            f"start must be a dict of slider names to values, got {checks.given(start)}"
+            f"start must be a dict of slider names to values, got {checks.describe(start)}"
         )
     for name, value in start.items():
         if name not in choices:
@@ -64,7 +64,7 @@ def first_values(start: Any, choices: Mapping[str, list[Any]]) -> dict[str, Any]
         value = plain(f"start[{name!r}]", value)
         if value not in choices[name]:
             raise ValueError(
-                f"start[{name!r}] is {checks.shown(value)}, accepted are {choices[name]}"
+                f"start[{name!r}] is {checks.short_repr(value)}, accepted are {choices[name]}"
             )
         first[name] = choices[name][choices[name].index(value)]
     return first
@@ -75,11 +75,11 @@ def as_array(name: str, value: Any, accepted: str) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if not isinstance(value, (list, tuple)):
-        raise TypeError(f"{name} must be {accepted}, got {checks.given_array(value)}")
+        raise TypeError(f"{name} must be {accepted}, got {checks.describe_array(value)}")
     try:
         return np.array(value)
     except ValueError:  # rows of different lengths
-        raise ValueError(f"{name} must be {accepted}, got {checks.given(value)}") from None
+        raise ValueError(f"{name} must be {accepted}, got {checks.describe(value)}") from None
 
 
 def figure_name(name: str) -> str:
@@ -103,7 +103,7 @@ def check_alt(alt: Any, choices: Mapping[str, list[Any]]) -> None:
         check_names("alt", alt, choices)
     elif not isinstance(alt, str):
         raise TypeError(
-            f"alt must be a string or a function that returns one, got {checks.given(alt)}"
+            f"alt must be a string or a function that returns one, got {checks.describe(alt)}"
         )
     elif not alt.strip():
         raise ValueError(f"alt must say the figure in words, got {alt!r}")

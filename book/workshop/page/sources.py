@@ -45,10 +45,10 @@ def checked_tables(table: Any) -> tuple[str, ...]:
     """Return the names of measured tables: one, several, or none; each must exist."""
     named = [table] if isinstance(table, str) else table
     if not isinstance(named, Sequence) or not all(isinstance(name, str) for name in named):
-        raise TypeError(f"table must be a name or several, got {checks.given(table)}")
+        raise TypeError(f"table must be a name or several, got {checks.describe(table)}")
     for name in named:
         if not (files("workshop") / "results" / f"{name}.json").is_file():
-            raise ValueError(f"table must be in book/workshop/results, got {checks.given(name)}")
+            raise ValueError(f"table must be in book/workshop/results, got {checks.describe(name)}")
     return tuple(dict.fromkeys(named))
 
 

@@ -178,7 +178,7 @@ def png(figure: mpl.figure.Figure) -> bytes:
     Raises ``TypeError`` for anything but a Matplotlib figure.
     """
     if not isinstance(figure, mpl.figure.Figure):
-        raise TypeError(f"figure must be a Matplotlib figure, got {checks.given(figure)}")
+        raise TypeError(f"figure must be a Matplotlib figure, got {checks.describe(figure)}")
     buffer = io.BytesIO()
     with house_style():
         figure.savefig(buffer, format="png", metadata={"Software": None})

@@ -23,14 +23,14 @@ def as_json(name: str, value: Any) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"{name} must have strings as keys, got {checks.given(key)}")
+                raise TypeError(f"{name} must have strings as keys, got {checks.describe(key)}")
         return {key: as_json(f"{name}[{key!r}]", item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [as_json(f"{name}[{i}]", item) for i, item in enumerate(value)]
     if not isinstance(value, (str, int, float, type(None))):
         raise TypeError(
             f"{name} must be a string, a number, a bool, None, or a list or dict of them, "
-            f"got {checks.given(value)}"
+            f"got {checks.describe(value)}"
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}")

@@ -3,7 +3,6 @@
 import hashlib
 import html
 import json
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -18,66 +17,27 @@ import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.jobs import Contestant, Trained
-from ensedu.contest.one_table.findings import COSTS, Findings, findings
-from ensedu.contest.one_table.kept import Kept, KeptClasses, KeptNumbers
+from ensedu.contest.jobs import Contestant
+from ensedu.contest.one_table.estimators import TableClassifier, TableEstimator, TableRegressor
+from ensedu.contest.one_table.findings import Findings, analyze
+from ensedu.contest.one_table.folds import COSTS, FoldResult, run_fold
 from ensedu.contest.one_table.ledger import Ledger
 from ensedu.contest.one_table.plans import (
     ENTRANTS,
     ComparisonPlan,
-    as_task,
     comparison_plan,
-    shortened,
+    make_task,
+    shorten,
 )
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.report import page
-from ensedu.contest.one_table.tables import Understood, understand
-from ensedu.contest.one_table.words import sentences, words_of_plan, words_of_table, written
-from ensedu.contest.rounds import Choice, fresh_start, run_split
-from ensedu.contest.tasks import SPLITS, Given, Task, rows_of_split, split_of
+from ensedu.contest.one_table.tables import PreparedTable, prepare_table
+from ensedu.contest.one_table.words import describe_plan, describe_table, report_json, sentences
+from ensedu.contest.rounds import fresh_start
+from ensedu.contest.tasks import SPLITS, Task, rows_of_split, split_of
 from ensedu.data import encoder
 
-__all__ = ["Comparison", "compare", "fold_row"]
-
-
-def fold_row(
-    task: Task, name: str, contestant: Contestant, fold: int, starts: int, curve: bool
-) -> dict[str, Any]:
-    """Return what a contestant is worth on a fold, and how strange the rows are that it tests on.
-
-    Scores are pairs, without a temperature and with one. `below` counts for each row the
-    calibration scores below its own. With a `curve`, `half` has the NLL of a training on half of
-    the rows, with the setting that all of them chose.
-    """
-
-    def also(own: Given, choice: Choice, trained: Trained) -> dict[str, Any]:
-        (x, y), (held, known) = own.test, own.calibrate
-        scores = np.sort(trained(held).strangeness(known))
-        below = np.searchsorted(scores, trained(x).strangeness(y)).tolist()
-        found: dict[str, Any] = {"below": below, "calibrated": len(scores)}
-        if curve:
-            rows = np.random.default_rng(fold).permutation(len(own.fit[0]))[: len(own.fit[0]) // 2]
-            half = replace(own, fit=(own.fit[0][rows], own.fit[1][rows]))
-            setting = contestant.tries[choice.number]
-            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
-            both = again(x), again(x).sharpened(again(held), known)
-            found["half"] = [one.scores(y, own.unit)["nll"] for one in both]
-        return found
-
-    case = {"contestant": name, "fold": fold}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
-            row = run_split(task, name, contestant, fold, starts=starts, also=also)
-    except (ValueError, FloatingPointError) as problem:
-        return case | {"failed": str(problem)}
-    both, error = (row, row["scaled"]), "error" if task.classes else "rmse"
-    found = {
-        "nll": [one["nll"] for one in both], "error": [np.mean(one[error]) for one in both],
-        "settings": contestant.tries[row["setting"]] | {"epochs": row["epoch"]},
-        **dict(zip(COSTS, (row["kept"], *(np.mean(row[k]) for k in COSTS[1:])), strict=True)),
-    }  # fmt: skip
-    return case | found | {k: row[k] for k in ("rows", "below", "calibrated", "half") if k in row}
+__all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -98,13 +58,13 @@ class Comparison:
     """
 
     findings: Findings
-    best: Kept
+    best: TableEstimator
     tested: Any
 
     @property
     def data(self) -> dict[str, Any]:
         """What ``report.json`` holds."""
-        return dict(json.loads(written(self.findings)))
+        return dict(json.loads(report_json(self.findings)))
 
     @property
     def table(self) -> Any:
@@ -191,8 +151,8 @@ def compare(
         raise ValueError(f"contestants must have a {REFERENCE!r}, got {[*contestants]}")
     if y is not None:
         X = pandas.DataFrame(X).rename(columns=str).assign(**{target: np.asarray(y)})
-    table = understand(X, target, group=group, time=time, task=task, name=name)
-    speak(words_of_table(table.about))
+    table = prepare_table(X, target, group=group, time=time, task=task, name=name)
+    speak(describe_table(table.description))
     workers = checks.positive_int("workers", workers or optional("joblib", "sklearn").cpu_count())
     asked = {"ensedu": ensedu.__version__, "seed": seed, "table": fingerprint(table)}
     ledger = Ledger(None if output is None else Path(output), asked)
@@ -202,26 +162,27 @@ def compare(
             table, minutes=minutes, seed=seed, workers=workers, contestants=contestants
         )
         ledger.begin(plan)
-    entrants = taking_part(plan, contestants or ENTRANTS, output)
-    speak(words_of_plan(plan))
-    own, drawn = as_task(table, seed, plan.subsample.rows if plan.subsample else len(table.y))
-    # Of the ledger's rows, which become more.
-    found_now = partial(findings, table, own, drawn, plan, ledger.rows, seed, with_rows)
-    publish(ledger, found := found_now())
-    for row in missing_rows(own, plan, entrants, ledger.rows, workers, shows=say is not None):
-        ledger.add(row)
-        publish(ledger, found := found_now())
-    best = keep(found, table, own, drawn, entrants[found.best])
-    part = rows_of_split(own, SPLITS - 1)["test"]
+    entrants = contestants_of_plan(plan, contestants or ENTRANTS, output)
+    speak(describe_plan(plan))
+    rows, done = plan.subsample.rows if plan.subsample else len(table.y), ledger.results
+    table_task, drawn = make_task(table, seed, rows)
+    # Of results that become more.
+    findings_now = partial(analyze, table, table_task, drawn, plan, done, seed, with_rows)
+    publish(ledger, findings := findings_now())
+    for result in missing_results(table_task, plan, entrants, done, workers, say is not None):
+        ledger.add(result)
+        publish(ledger, findings := findings_now())
+    best = best_estimator(findings, table, table_task, drawn, entrants[findings.best])
+    part = rows_of_split(table_task, SPLITS - 1)["test"]
     new = tested = table.frame.iloc[drawn[part]]
-    if own.groups is not None:  # others of a group are no new rows, each by itself
-        new = tested[~pandas.Series(own.groups[part]).duplicated().to_numpy()]
-    found = replace(found, check=best.check(new, new[target]).data())
-    publish(ledger, found)
-    return Comparison(findings=found, best=best, tested=tested)
+    if table_task.groups is not None:  # others of a group are no new rows, each by itself
+        new = tested[~pandas.Series(table_task.groups[part]).duplicated().to_numpy()]
+    findings = replace(findings, check=best.check(new, new[target]).data())
+    publish(ledger, findings)
+    return Comparison(findings=findings, best=best, tested=tested)
 
 
-def taking_part(
+def contestants_of_plan(
     plan: ComparisonPlan, offered: Mapping[str, Contestant], output: str | Path | None
 ) -> dict[str, Contestant]:
     """Return the contestants of a plan, as long as it trains; ``ValueError`` if one is missing."""
@@ -230,14 +191,14 @@ def taking_part(
             f"contestants must hold {', '.join(absent)}, too, which {output} has begun to compare, "
             f"got {', '.join(offered)}; or output must be another folder"
         )
-    return shortened({name: offered[name] for name in plan.labels}, plan.search.part)
+    return shorten({name: offered[name] for name in plan.labels}, plan.search.part)
 
 
-def missing_rows(
+def missing_results(
     task: Task, plan: ComparisonPlan, entrants: Mapping[str, Contestant],
     done: Mapping[tuple[str, int], Any], workers: int, shows: bool,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Yield `fold_row` of all that is not done, the slowest first, beside a bar of the time."""
+) -> Iterator[FoldResult]:  # fmt: skip
+    """Yield `run_fold` of all that is not done, the slowest first, beside a bar of the time."""
     seconds = plan.seconds
     missing = [
         (task, name, entrants[name], fold, plan.search.starts, plan.subsample is not None)
@@ -250,37 +211,38 @@ def missing_rows(
         bar_format="{percentage:3.0f}%|{bar}| {elapsed}, {remaining} left",
         disable=None if shows else True,
     ) as bar:  # fmt: skip
-        for row in in_processes(fold_row, missing, workers):
-            bar.update(seconds[row["contestant"]] / SPLITS)
-            yield row
+        for result in in_processes(run_fold, missing, workers):
+            bar.update(seconds[result.contestant] / SPLITS)
+            yield result
 
 
-def publish(ledger: Ledger, found: Findings) -> None:
+def publish(ledger: Ledger, findings: Findings) -> None:
     """Write what was found into the ledger's folder, as data and as a page."""
-    ledger.write("report.json", written(found))
-    ledger.write("report.html", page(found))
+    ledger.write("report.json", report_json(findings))
+    ledger.write("report.html", page(findings))
 
 
-def keep(
-    found: Findings, table: Understood, task: Task, drawn: Int[Array, " N"], contestant: Contestant
-) -> Kept:
+def best_estimator(
+    findings: Findings, table: PreparedTable, task: Task, drawn: Int[Array, " N"],
+    contestant: Contestant,
+) -> TableEstimator:  # fmt: skip
     """Return the best contestant of the last fold, trained again, as an estimator."""
-    fold, name = SPLITS - 1, found.best
-    own, parts = split_of(task, fold), rows_of_split(task, fold)
+    fold, name = SPLITS - 1, findings.best
+    data, parts = split_of(task, fold), rows_of_split(task, fold)
     fit, calibrate = task.rows(parts["fit"]), table.frame.iloc[drawn[parts["calibrate"]]]
     (setting, *_) = (
-        dict(row.settings) for row in found.rows if (row.contestant, row.fold) == (name, fold)
+        dict(row.settings) for row in findings.rows if (row.contestant, row.fold) == (name, fold)
     )
     epochs = int(setting.pop("epochs"))
-    return (KeptClasses if table.reader.classes else KeptNumbers)(
+    return (TableClassifier if table.reader.classes else TableRegressor)(
         contestant.label,
-        fresh_start(task, own, name, contestant, fold, 0, setting, epochs), table.reader,
-        encoder(fit, unknown="ignore").fit(fit), calibrate, calibrate[found.table.target],
-        center=own.center, unit=own.unit, seed=found.seed,
+        fresh_start(task, data, name, contestant, fold, 0, setting, epochs), table.reader,
+        encoder(fit, unknown="ignore").fit(fit), calibrate, calibrate[findings.table.target],
+        center=data.center, unit=data.unit, seed=findings.seed,
     )  # fmt: skip
 
 
-def fingerprint(table: Understood) -> str:
+def fingerprint(table: PreparedTable) -> str:
     """Return a hash of what contestants get."""
     pandas = optional("pandas", "data")
     found = hashlib.sha256(table.y.tobytes())

@@ -1,4 +1,4 @@
-"""What follows from the rows of a comparison, in numbers: verdicts, coverage, and whom to take."""
+"""What follows from the results of a comparison: verdicts, coverage, and whom to take."""
 
 import platform
 from collections.abc import Mapping
@@ -13,18 +13,18 @@ from numpy import ndarray as Array
 import ensedu
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.forecasts import COVERAGE
+from ensedu.contest.one_table.folds import COSTS, FoldResult
 from ensedu.contest.one_table.plans import ComparisonPlan
-from ensedu.contest.one_table.tables import About, Understood
-from ensedu.contest.one_table.verdicts import Coverage, Verdict, covered, verdicts
+from ensedu.contest.one_table.tables import PreparedTable, TableDescription
+from ensedu.contest.one_table.verdicts import Coverage, Verdict, measure_coverage, verdicts
 from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
-from ensedu.uncertainty.conformal import rank_among
+from ensedu.uncertainty.conformal import conformal_rank
 
-__all__ = ["COSTS", "Findings", "Score", "Size", "findings"]
+__all__ = ["Findings", "LearningPoint", "Score", "analyze"]
 
 #: The levels of the intervals that are counted.
 LEVELS = (0.5, 0.8, COVERAGE)
-COSTS = ("parameters", "train_seconds", "predict_seconds")
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
 
@@ -45,7 +45,7 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Size:
+class LearningPoint:
     """The mean NLL of a contestant that is trained on so many rows."""
 
     rows: int
@@ -63,7 +63,7 @@ class Findings:
     finished: bool
     #: How many parts are done, and of how many.
     progress: Mapping[str, int]
-    table: About
+    table: TableDescription
     plan: ComparisonPlan
     versions: Mapping[str, str]
     #: Who could not be trained, and why.
@@ -72,124 +72,128 @@ class Findings:
     verdicts: tuple[Verdict, ...] = ()
     best: str = REFERENCE
     coverage: tuple[Coverage, ...] = ()
-    learning: tuple[Size, ...] = ()
+    learning: tuple[LearningPoint, ...] = ()
     #: What `check` of the best finds of the last fold.
     check: Mapping[str, Any] | None = None
     #: The targets of the reader's rows, if asked for.
     held_out: Mapping[str, Any] | None = None
 
-    def said(self, temperature: bool = True) -> list[Verdict]:
+    def ranked(self, temperature: bool = True) -> list[Verdict]:
         """Return the verdicts with a temperature, or those without, the best first."""
-        found = [one for one in self.verdicts if one.temperature is temperature]
-        return sorted(found, key=lambda one: one.difference)
+        verdicts = [each for each in self.verdicts if each.temperature is temperature]
+        return sorted(verdicts, key=lambda each: each.difference)
 
-    def folds(self, one: Verdict) -> list[float]:
+    def differences(self, verdict: Verdict) -> list[float]:
         """Return the differences of which a verdict has the mean."""
-        rows = (row for row in self.rows if row.temperature is one.temperature)
+        rows = (row for row in self.rows if row.temperature is verdict.temperature)
         nll = {(row.contestant, row.fold): row.nll for row in rows}
-        return [nll[one.contestant, fold] - nll[REFERENCE, fold] for fold in range(self.plan.folds)]
+        return [
+            nll[verdict.contestant, fold] - nll[REFERENCE, fold] for fold in range(self.plan.folds)
+        ]
 
     def means(self, key: str) -> dict[str, float]:
         """Return by contestant the mean over folds of a score with a temperature, or of a cost."""
-        each: dict[str, list[float]] = {}
+        values: dict[str, list[float]] = {}
         for row in self.rows:
             if row.temperature:
-                each.setdefault(row.contestant, []).append(getattr(row, key))
-        return {name: float(np.mean(own)) for name, own in each.items()}
+                values.setdefault(row.contestant, []).append(getattr(row, key))
+        return {name: float(np.mean(each)) for name, each in values.items()}
 
 
-def findings(
-    table: Understood, task: Task, drawn: Int[Array, " N"], plan: ComparisonPlan,
-    kept: Mapping[tuple[str, int], dict[str, Any]], seed: int, with_rows: bool,
+def analyze(
+    table: PreparedTable, task: Task, drawn: Int[Array, " N"], plan: ComparisonPlan,
+    results: Mapping[tuple[str, int], FoldResult], seed: int, with_rows: bool,
 ) -> Findings:  # fmt: skip
-    """Return what follows from what was kept of each contestant and fold.
+    """Return what follows from the results, by contestant and fold, of which some may be missing.
 
     `drawn` are the rows of the table that the task has; the others are those of `compare`.
     """
     folds, n, parts = range(SPLITS), len(task.y), SPLITS * len(plan.labels)
-    failed = {k: row["failed"] for (k, _), row in kept.items() if "failed" in row}
+    failed = {name: result.failed for (name, _), result in results.items() if result.failed}
     if REFERENCE in failed:
         raise RuntimeError(f"one network cannot be trained on this table: {failed[REFERENCE]}")
-    names = [k for k in plan.labels if k not in failed]
-    found = Findings(
-        seed=seed, finished=len(kept) == parts, progress={"done": len(kept), "of": parts},
-        table=replace(table.about, rows_used=n), plan=plan, failed=failed,
+    names = [name for name in plan.labels if name not in failed]
+    findings = Findings(
+        seed=seed, finished=len(results) == parts, progress={"done": len(results), "of": parts},
+        table=replace(table.description, rows_used=n), plan=plan, failed=failed,
         versions={
             "ensedu": ensedu.__version__, "python": platform.python_version(),
             **{name: version(name) for name in PACKAGES},
         },
         rows=tuple(
             Score(
-                contestant=k, temperature=bool(scaled), fold=fold, settings=row["settings"],
-                **{key: float(np.mean(row[key][scaled])) for key in ("nll", "error")},
-                **{key: row[key] for key in COSTS},
+                contestant=name, temperature=bool(scaled), fold=fold, settings=result.settings,
+                nll=float(np.mean(result.nll[scaled])), error=result.error[scaled],
+                **{key: getattr(result, key) for key in COSTS},
             )
-            for k in names for fold in folds if (row := kept.get((k, fold))) for scaled in (0, 1)
+            for name in names for fold in folds
+            if (result := results.get((name, fold))) for scaled in (0, 1)
         ),
     )  # fmt: skip
-    if not found.finished:
-        return found
-    own = {k: [kept[k, fold] for fold in folds] for k in names}
-    fit, test = np.mean([row["rows"] for row in own[REFERENCE]], axis=0).round()
-    said: tuple[Verdict, ...] = ()
+    if not findings.finished:
+        return findings
+    by_name = {name: [results[name, fold] for fold in folds] for name in names}
+    fit, test = np.mean([result.rows for result in by_name[REFERENCE]], axis=0).round()
+    words: tuple[Verdict, ...] = ()
     for scaled in (1, 0):
         scores = TaskScores(
             name=task.name, source=task.name, classes=bool(task.classes), train=int(fit),
             test=int(test),
-            values={k: np.array([row["nll"][scaled] for row in own[k]]) for k in names},
+            values={k: np.array([each.nll[scaled] for each in by_name[k]]) for k in names},
         )  # fmt: skip
-        said += verdicts(scores, reference=REFERENCE, rows=n, temperature=bool(scaled))
-    found = replace(found, verdicts=said)
-    best, tested = best_of(found), [rows_of_split(task, fold)["test"] for fold in folds]
+        words += verdicts(scores, reference=REFERENCE, rows=n, temperature=bool(scaled))
+    findings = replace(findings, verdicts=words)
+    best, tested = best_of(findings), [rows_of_split(task, fold)["test"] for fold in folds]
     learning = [
-        Size(rows=size, contestant=k, temperature=bool(scaled), nll=float(np.mean(nll)))
+        LearningPoint(rows=size, contestant=k, temperature=bool(scaled), nll=float(np.mean(nll)))
         for k in names for scaled in (0, 1) if plan.subsample
         for size, nll in (
-            (n // 2, [row["half"][scaled] for row in own[k]]),
-            (n, [row["nll"][scaled][0] for row in own[k]]),
+            (n // 2, [each.half[scaled] for each in by_name[k]]),
+            (n, [each.nll[scaled][0] for each in by_name[k]]),
         )
     ]  # fmt: skip
     return replace(
-        found, best=best, coverage=coverage(table, task, tested, own[best]),
+        findings, best=best, coverage=coverage(table, task, tested, by_name[best]),
         learning=tuple(learning),
-        held_out=held_out(table, drawn, tested, own[best]) if with_rows else None,
+        held_out=held_out(table, drawn, tested, by_name[best]) if with_rows else None,
     )  # fmt: skip
 
 
-def best_of(found: Findings) -> str:
+def best_of(findings: Findings) -> str:
     """Return whom to take: the best of those that are better than one network.
 
     If none is, of that and those that are practically equal the one with the fewest parameters.
     """
-    for one in found.said():
-        if one.word.startswith("better"):
-            return one.contestant
-    equal = [one.contestant for one in found.said() if one.word == "practically equal"]
-    return min([REFERENCE, *equal], key=found.means("parameters").__getitem__)
+    ranked = findings.ranked()
+    for verdict in ranked:
+        if verdict.word.startswith("better"):
+            return verdict.contestant
+    equal = [each.contestant for each in ranked if each.word == "practically equal"]
+    return min([REFERENCE, *equal], key=findings.means("parameters").__getitem__)
 
 
 def coverage(
-    table: Understood, task: Task, tested: list[Int[Array, "_"]], own: list[dict[str, Any]]
+    table: PreparedTable, task: Task, tested: list[Int[Array, "_"]], results: list[FoldResult]
 ) -> tuple[Coverage, ...]:
     """Return what intervals or sets of each level hold, of the rows that each fold tested."""
-    written = table.reader.as_written(task.x.iloc[np.concatenate(tested)])
-    calibrated, found = [row["calibrated"] for row in own], []
+    inputs = table.reader.as_written(task.x.iloc[np.concatenate(tested)])
+    calibrated, found = [result.calibrated for result in results], []
     for level in LEVELS:
-        inside = [np.array(row["below"]) < rank_among(level, row["calibrated"]) for row in own]
-        found.append(covered(written, np.concatenate(inside), level, calibrated))
+        inside = [np.array(each.below) < conformal_rank(level, each.calibrated) for each in results]
+        found.append(measure_coverage(inputs, np.concatenate(inside), level, calibrated))
     return tuple(found)
 
 
 def held_out(
-    table: Understood, drawn: Int[Array, " N"], tested: list[Int[Array, "_"]],
-    own: list[dict[str, Any]],
+    table: PreparedTable, drawn: Int[Array, " N"], tested: list[Int[Array, "_"]],
+    results: list[FoldResult],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the tested rows themselves: the targets, and how strange each was."""
     frame = table.frame.iloc[drawn[np.concatenate(tested)]]
     return {
         "row": frame.index.tolist(),
-        "target": frame[table.about.target].astype(str).tolist(),
+        "target": frame[table.description.target].astype(str).tolist(),
         "fold": np.repeat(range(SPLITS), [*map(len, tested)]).tolist(),
-        "below": [value for row in own for value in row["below"]],
-        "calibrated": [row["calibrated"] for row in own],
+        "below": [value for result in results for value in result.below],
+        "calibrated": [result.calibrated for result in results],
     }  # fmt: skip

@@ -14,25 +14,25 @@ from ensedu.common.checks import optional
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.jobs import Contestant, Job
 from ensedu.contest.one_table.processes import in_processes
-from ensedu.contest.one_table.tables import Understood
-from ensedu.contest.rounds import FRESH
+from ensedu.contest.one_table.tables import PreparedTable
+from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SPLITS, Task, split_of
 
-__all__ = ["ENTRANTS", "ComparisonPlan", "Search", "Subsample", "as_task", "comparison_plan",
-           "shortened"]  # fmt: skip
+__all__ = ["ENTRANTS", "ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task",
+           "shorten"]  # fmt: skip
 
 ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
-FIRST = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
-MORE = ("mc_dropout", "wide", "rank1")
+ALWAYS = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
+IF_TIME = ("mc_dropout", "wide", "rank1")
 #: With more rows batches grow, so that each row is seen as often; fewer are not drawn for time.
 USUAL_ROWS, USUAL_BATCH = 3000, 32
 #: What part of its steps, or rounds, a training has; the last where time is short.
-SHORTER = (1.0, 0.5, 0.25)
+LENGTH_FRACTIONS = (1.0, 0.5, 0.25)
 #: Of more rows so many are timed first.
 PILOT_ROWS = 20_000
 #: The part of the minutes that is planned for.
-PLANNED = 0.8
+BUDGET_SHARE = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class ComparisonPlan:
     seconds: Mapping[str, float | int]
 
 
-def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
+def make_task(table: PreparedTable, seed: int, rows: int) -> tuple[Task, Any]:
     """Return the task that all get, and which rows of the table it has.
 
     The seed draws the rows, groups whole, and their order, by which splits cut them; with seed 0
@@ -88,7 +88,7 @@ def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
         groups = groups[drawn]
         if seed:
             groups = optional("pandas", "data").factorize(groups)[0].astype(np.int64)
-    label = table.about.name
+    label = table.description.name
     task = Task(
         name=f"{label}, seed {seed}" if seed else label, label=label, groups=groups,
         x=table.x.iloc[drawn].reset_index(drop=True), y=table.y[drawn],
@@ -98,7 +98,7 @@ def as_task(table: Understood, seed: int, rows: int) -> tuple[Task, Any]:
     return task, drawn
 
 
-def shortened(who: Mapping[str, Contestant], part: float) -> dict[str, Contestant]:
+def shorten(who: Mapping[str, Contestant], part: float) -> dict[str, Contestant]:
     """Return contestants whose trainings may have this part of their epochs."""
     return {
         name: replace(one, parts=tuple(part * each for each in one.parts))
@@ -106,25 +106,25 @@ def shortened(who: Mapping[str, Contestant], part: float) -> dict[str, Contestan
     }
 
 
-def pilot(task: Task, name: str, contestant: Contestant) -> tuple[str, float, float]:
+def time_training(task: Task, name: str, contestant: Contestant) -> tuple[str, float, float]:
     """Return the seconds of all folds' searches of a contestant, and of a training more in each."""
-    own, epochs = split_of(task, 0), contestant.lengths(task)
+    data, epochs = split_of(task, 0), contestant.lengths(task)
     setting = contestant.tries[len(contestant.tries) // 2]
     short = Job(
-        task=task, given=own, contestant=contestant, setting=setting, seed=0, epochs=epochs[0]
+        task=task, data=data, contestant=contestant, setting=setting, seed=0, epochs=epochs[0]
     )
     seconds = []
     for _ in range(2):  # the first call imports
         before = time.perf_counter()
         with suppress(FloatingPointError):
-            contestant.train(short)(own.test[0])
+            contestant.train(short)(data.test[0])
         seconds.append(time.perf_counter() - before)
     epoch = SPLITS * min(seconds) / epochs[0]
     return name, epoch * len(contestant.tries) * sum(epochs), epoch * epochs[-1]
 
 
 def comparison_plan(
-    table: Understood, *, minutes: float | int, seed: int, workers: int,
+    table: PreparedTable, *, minutes: float | int, seed: int, workers: int,
     contestants: Mapping[str, Contestant] | None = None,
 ) -> ComparisonPlan:  # fmt: skip
     """Return the plan: what fits into the minutes, by trainings that are measured beforehand.
@@ -133,37 +133,37 @@ def comparison_plan(
     shorter; with more than enough, more contestants take part.
     """
     end = time.monotonic() + 60 * checks.real("minutes", minutes, low=0.0)
-    first = {k: ENTRANTS[k] for k in FIRST} if contestants is None else dict(contestants)
+    first = {k: ENTRANTS[k] for k in ALWAYS} if contestants is None else dict(contestants)
     if contestants is None and importlib.util.find_spec("tabm"):
         first |= TABULAR
-    rows, part = min(len(table.y), PILOT_ROWS), SHORTER[0]
+    rows, part = min(len(table.y), PILOT_ROWS), LENGTH_FRACTIONS[0]
 
     def measured(who: Mapping[str, Contestant]) -> dict[str, tuple[float, float]]:
-        task, _ = as_task(table, seed, rows)
-        cases = [(task, k, one) for k, one in shortened(who, part).items()]
-        return {name: (fit, ask) for name, fit, ask in in_processes(pilot, cases, workers)}
+        task, _ = make_task(table, seed, rows)
+        cases = [(task, k, one) for k, one in shorten(who, part).items()]
+        return {name: (fit, ask) for name, fit, ask in in_processes(time_training, cases, workers)}
 
     def total(each: Mapping[str, tuple[float, float]], starts: int) -> float:
         return sum(search + starts * one for search, one in each.values())
 
     while True:
         each = measured(first)
-        budget = max(1.0, end - time.monotonic()) * workers * PLANNED
-        starts = next((s for s in (FRESH, 2) if total(each, s) <= budget), 1)
+        budget = max(1.0, end - time.monotonic()) * workers * BUDGET_SHARE
+        starts = next((s for s in (SCORED_STARTS, 2) if total(each, s) <= budget), 1)
         over = total(each, starts) / budget
-        if over <= 1 or (rows <= USUAL_ROWS and part == SHORTER[-1]):
+        if over <= 1 or (rows <= USUAL_ROWS and part == LENGTH_FRACTIONS[-1]):
             break
         if rows > USUAL_ROWS:
             rows = max(USUAL_ROWS, int(0.9 * rows / over))
         else:
-            part = SHORTER[SHORTER.index(part) + 1]
+            part = LENGTH_FRACTIONS[LENGTH_FRACTIONS.index(part) + 1]
     more = max(1.0, min(len(table.y) / rows, 1 / over))  # time grows no faster than rows
     rows, each = int(more * rows), {k: (more * a, more * b) for k, (a, b) in each.items()}
-    if contestants is None and starts == FRESH and rows == len(table.y):
-        for name, seconds in sorted(measured({k: ENTRANTS[k] for k in MORE}).items()):
+    if contestants is None and starts == SCORED_STARTS and rows == len(table.y):
+        for name, seconds in sorted(measured({k: ENTRANTS[k] for k in IF_TIME}).items()):
             if total(each | {name: seconds}, starts) <= budget:
                 each[name], first[name] = seconds, ENTRANTS[name]
-    task, _ = as_task(table, seed, rows)
+    task, _ = make_task(table, seed, rows)
     search = Search(
         settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].parts), starts=starts,
         part=part, batch_size=task.batch_size,

@@ -13,7 +13,7 @@ __all__ = ["in_processes"]
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 #: Seconds that a process waits for more to do.
-WAITS = 60
+IDLE_SECONDS = 60
 
 
 def in_processes(
@@ -29,7 +29,11 @@ def in_processes(
         return
     loky = optional("joblib.externals.loky", "sklearn")
     pool = loky.get_reusable_executor(
-        workers, timeout=WAITS, initializer=_begin, initargs=(os.getpid(),), env=ONE_THREAD
+        workers,
+        timeout=IDLE_SECONDS,
+        initializer=_start_worker,
+        initargs=(os.getpid(),),
+        env=ONE_THREAD,
     )
     # Not all at once: loky stumbles if it is killed while some wait for a place in its queue.
     waiting = iter(cases)
@@ -49,7 +53,7 @@ def in_processes(
         raise
 
 
-def _begin(parent: int) -> None:
+def _start_worker(parent: int) -> None:
     """Let this process end when the one that started it has ended, were it killed."""
     # Each training has a bar, if a hidden one, and a lock of processes outlives a killed one.
     optional("tqdm", "sklearn").tqdm.set_lock(threading.RLock())

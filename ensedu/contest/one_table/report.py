@@ -10,7 +10,8 @@ from ensedu import colors
 from ensedu.common.one_file import one_file
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_table import words
-from ensedu.contest.one_table.findings import COSTS, Findings
+from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.folds import COSTS
 from ensedu.contest.one_table.verdicts import Verdict
 from ensedu.contest.one_table.words import digits
 from ensedu.methods import METHODS
@@ -18,26 +19,26 @@ from ensedu.methods import METHODS
 __all__ = ["page"]
 
 
-def page(found: Findings) -> str:
+def page(findings: Findings) -> str:
     """Return the report of a comparison as HTML, which needs no other file."""
-    table, (first, *rest) = found.table, words.sentences(found)
+    table, (first, *rest) = findings.table, words.sentences(findings)
     banner = ""
-    if not found.finished:
-        bar = '<progress max="{of}" value="{done}"></progress>'.format(**found.progress)
+    if not findings.finished:
+        bar = '<progress max="{of}" value="{done}"></progress>'.format(**findings.progress)
         banner = f'<div class="unfinished" role="status">{escape(rest.pop())}{bar}</div>'
     warned = "<strong>Before you trust this</strong>" + _items(table.warnings)
     body = [
         banner,
         f'<p class="over">{escape(table.name)}: which method, and how sure?</p>',
         f"<h1>{escape(first)}</h1>",
-        f'<div class="lede">{"".join(f"<span>{escape(one)}</span>" for one in rest)}</div>',
+        f'<div class="lede">{"".join(f"<span>{escape(line)}</span>" for line in rest)}</div>',
         f'<div class="note">{warned}</div>' if table.warnings else "",
-        _forest(found) if found.verdicts else "",
-        _coverage(found) if found.coverage else "",
-        _check(found.check["words"], words.of_checking(found)) if found.check else "",
-        _costs(found) if found.rows else "",
-        _sizes(found) if found.learning else "",
-        _decided(found),
+        _forest(findings) if findings.verdicts else "",
+        _coverage(findings) if findings.coverage else "",
+        _check(findings.check["words"], words.explain_check(findings)) if findings.check else "",
+        _costs(findings) if findings.rows else "",
+        _sizes(findings) if findings.learning else "",
+        _decisions(findings),
     ]
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
     return one_file(
@@ -62,7 +63,7 @@ def _section(title: str, how: str, *parts: str) -> str:
 
 
 def _items(sentences: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{escape(one)}</li>' for one in sentences)}</ul>"
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in sentences)}</ul>"
 
 
 class _Axis:
@@ -91,94 +92,95 @@ class _Axis:
         )
 
 
-def _row(name: str, marks: str, number: str = "", word: str = "", own: str = 'class="row"') -> str:
+def _row(name: str, marks: str, number: str = "", word: str = "", look: str = 'class="row"') -> str:
     """Return a row: a name, a picture, a number, and a word in a frame of its own look."""
     framed = f'<span class="word {word.partition(" ")[0]}">{word}</span>' if word else ""
     numbers = f'<span class="number">{number}</span>{framed}'
     plot = f'<span class="plot" aria-hidden="true">{marks}</span>'
-    return f'<div {own}><span class="name">{escape(name)}</span>{plot}{numbers}</div>'
+    return f'<div {look}><span class="name">{escape(name)}</span>{plot}{numbers}</div>'
 
 
-def _own(found: Findings, name: str, kind: str = "") -> str:
+def _look(findings: Findings, name: str, kind: str = "") -> str:
     """Return the attributes that give a contestant its look: a color, or an open ring."""
-    method = found.plan.methods[name]
+    method = findings.plan.methods[name]
     known = method in METHODS and (method != "single" or name == REFERENCE)
     look = f"{kind} of{' open' * (not known)}".strip()
     return f'class="{look}" style="--own:var(--{method if known else "ink"})"'
 
 
-def _forest(found: Findings) -> str:
-    axis, parts = _axis_of(found.verdicts), []
+def _forest(findings: Findings) -> str:
+    axis, parts = _axis_of(findings.verdicts), []
     heads = {True: "Each with a temperature", False: "Without one, beside the answer"}
     for temperature, head in heads.items():
-        said = found.said(temperature)
-        under = axis.mark("band", -said[0].margin, said[0].margin) + axis.mark("zero", 0.0)
+        ranked = findings.ranked(temperature)
+        under = axis.mark("band", -ranked[0].margin, ranked[0].margin) + axis.mark("zero", 0.0)
         parts.append(f'<p class="head">{head}</p>')
-        for one in said:
-            over = "<b>▸</b>" * (one.high > axis.high)
-            marks = under + axis.mark("whisker", one.low, one.high, over)
-            marks += axis.mark("dot", one.difference) * (one.difference < axis.high)
-            near = [each for each in found.folds(one) if axis.low < each < axis.high]
+        for verdict in ranked:
+            over = "<b>▸</b>" * (verdict.high > axis.high)
+            marks = under + axis.mark("whisker", verdict.low, verdict.high, over)
+            marks += axis.mark("dot", verdict.difference) * (verdict.difference < axis.high)
+            near = [each for each in findings.differences(verdict) if axis.low < each < axis.high]
             marks += "".join(axis.mark("fold", each) for each in near)
-            ends = f"{digits(one.low)} to {digits(one.high)}"
-            number, name = f"{digits(one.difference)} <small>{ends}</small>", one.contestant
-            own = _own(found, name, "row")
-            parts.append(_row(found.plan.labels[name], marks, number, one.word, own))
+            ends = f"{digits(verdict.low)} to {digits(verdict.high)}"
+            name = verdict.contestant
+            number = f"{digits(verdict.difference)} <small>{ends}</small>"
+            look = _look(findings, name, "row")
+            parts.append(_row(findings.plan.labels[name], marks, number, verdict.word, look))
         sides = axis.mark("side", 0.0, text="<b>← better</b><b>worse →</b>")
-        parts.append(_row("", axis.ticks() + sides, own='class="row axis"'))
-    how = words.of_differences(found)
+        parts.append(_row("", axis.ticks() + sides, look='class="row axis"'))
+    how = words.explain_differences(findings)
     return _section("How far from one network?", how, '<div class="rows">', *parts, "</div>")
 
 
 def _axis_of(every: Sequence[Verdict]) -> _Axis:
     """Return an axis on which all that is not clearly worse is seen whole."""
-    seen = [one for one in every if not one.word.startswith("worse")]
-    margin = max(one.margin for one in every) or 1e-9
-    low = min([one.low for one in seen] + [-2 * margin])
-    high = max([one.high for one in seen] + [2 * margin, -low / 3])
-    worse = [one.difference for one in every if one not in seen]
+    seen = [each for each in every if not each.word.startswith("worse")]
+    margin = max(each.margin for each in every) or 1e-9
+    low = min([each.low for each in seen] + [-2 * margin])
+    high = max([each.high for each in seen] + [2 * margin, -low / 3])
+    worse = [each.difference for each in every if each not in seen]
     high = max([high, *(value for value in worse if value < 3 * max(high, -low))])
     spare = 0.04 * (high - low)
     return _Axis(low - spare, high + spare)
 
 
-def _coverage(found: Findings) -> str:
-    worsts = [one.worst.inside / one.worst.rows for one in found.coverage if one.worst]
+def _coverage(findings: Findings) -> str:
+    worsts = [each.worst.inside / each.worst.rows for each in findings.coverage if each.worst]
     axis, rows = _Axis(min([0.4, *(share - 0.04 for share in worsts)]), 1.03), []
-    for one in found.coverage:
-        share, worst = one.inside / one.rows, one.worst
+    for each in findings.coverage:
+        share, worst = each.inside / each.rows, each.worst
         marks = axis.mark("line", axis.low, axis.high)
-        if found.table.splits == "random":
-            low, high = one.luck
-            marks += axis.mark("band", low / one.rows, high / one.rows)
-        marks += axis.mark("zero", one.level)
+        if findings.table.splits == "random":
+            low, high = each.luck
+            marks += axis.mark("band", low / each.rows, high / each.rows)
+        marks += axis.mark("zero", each.level)
         if worst:
             marks += axis.mark("dot ring", worst.inside / worst.rows)
         marks += axis.mark("dot", share)
-        number = f"{share:.1%} <small>{one.inside:,} of {one.rows:,} rows</small>"
-        rows.append(_row(f"{one.level:.0%} promised", marks, number))
-        rows.append(f'<p class="how">{escape(words.of_worst(one))}</p>')
+        number = f"{share:.1%} <small>{each.inside:,} of {each.rows:,} rows</small>"
+        rows.append(_row(f"{each.level:.0%} promised", marks, number))
+        rows.append(f'<p class="how">{escape(words.describe_worst(each))}</p>')
     ticks = "".join(
         axis.mark("tick", i / 5, text=f"{20 * i}%") for i in range(6) if i / 5 >= axis.low
     )
-    what = "sets of classes" if found.table.classes else "intervals"
+    what = "sets of classes" if findings.table.classes else "intervals"
     return _section(
-        f"Do {what} keep their word?", words.of_coverage(found), '<div class="rows">', *rows,
-        _row("", ticks, own='class="row axis"'), "</div>",
+        f"Do {what} keep their word?", words.explain_coverage(findings), '<div class="rows">',
+        *rows, _row("", ticks, look='class="row axis"'), "</div>",
     )  # fmt: skip
 
 
-def _check(said: str, how: str) -> str:
-    return _section("Would it notice that rows have changed?", how, f"<p>{escape(said)}</p>")
+def _check(sentence: str, how: str) -> str:
+    return _section("Would it notice that rows have changed?", how, f"<p>{escape(sentence)}</p>")
 
 
-def _costs(found: Findings) -> str:
+def _costs(findings: Findings) -> str:
     heads = {
-        "nll": "NLL", "error": "wrong, in %" if found.table.classes else "RMSE",
+        "nll": "NLL", "error": "wrong, in %" if findings.table.classes else "RMSE",
         "parameters": "parameters", "train_seconds": "seconds to train",
         "predict_seconds": "seconds to predict",
     }  # fmt: skip
-    means = {key: found.means(key) for key in heads}
+    means = {key: findings.means(key) for key in heads}
     lines = {name: list[str]() for name in sorted(means["nll"], key=means["nll"].__getitem__)}
     for key, values in means.items():
         at = {k: math.log(max(v, 1e-9)) if key in COSTS else v for k, v in values.items()}
@@ -187,20 +189,26 @@ def _costs(found: Findings) -> str:
             strip = f'<span class="plot">{axis.mark("dot", at[name])}</span>'
             cells.append(digits(values[name], {"nll": 4, "error": 3}.get(key, 2)) + strip)
     return _section(
-        "What does it cost?", words.of_costs(found), _table(found, [*heads.values()], lines)
+        "What does it cost?",
+        words.explain_costs(findings),
+        _table(findings, [*heads.values()], lines),
     )
 
 
-def _sizes(found: Findings) -> str:
-    each = {(one.contestant, one.rows): one.nll for one in found.learning if one.temperature}
+def _sizes(findings: Findings) -> str:
+    each = {
+        (point.contestant, point.rows): point.nll
+        for point in findings.learning
+        if point.temperature
+    }
     sizes = sorted({rows for _, rows in each})
     names = sorted({name for name, _ in each}, key=lambda name: each[name, sizes[-1]])
     lines = {name: [digits(each[name, size], 4) for size in sizes] for name in names}
-    table = _table(found, [f"{size:,} rows" for size in sizes], lines)
-    return _section("Would more rows change it?", words.of_sizes(), table)
+    table = _table(findings, [f"{size:,} rows" for size in sizes], lines)
+    return _section("Would more rows change it?", words.explain_sizes(), table)
 
 
-def _table(found: Findings, heads: Sequence[str], lines: Mapping[str, Sequence[str]]) -> str:
+def _table(findings: Findings, heads: Sequence[str], lines: Mapping[str, Sequence[str]]) -> str:
     """Return a table of a line a contestant; on a phone cells have their heads beside them."""
     top = "".join(f'<th class="n" scope="col">{escape(head)}</th>' for head in heads)
     body = ""
@@ -209,27 +217,27 @@ def _table(found: Findings, heads: Sequence[str], lines: Mapping[str, Sequence[s
             f'<td class="n" data-name="{escape(head)}">{value}</td>'
             for head, value in zip(heads, values, strict=True)
         )
-        label = f'<span class="name">{escape(found.plan.labels[name])}</span>'
-        body += f'<tr {_own(found, name)}><th scope="row">{label}</th>{cells}</tr>'
+        label = f'<span class="name">{escape(findings.plan.labels[name])}</span>'
+        body += f'<tr {_look(findings, name)}><th scope="row">{label}</th>{cells}</tr>'
     return f"<table><thead><tr><th>method</th>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _decided(found: Findings) -> str:
-    plan, chosen = found.plan, dict[tuple[str, str], list[str]]()
-    for row in found.rows:
+def _decisions(findings: Findings) -> str:
+    plan, chosen = findings.plan, dict[tuple[str, str], list[str]]()
+    for row in findings.rows:
         if not row.temperature:
             setting = ", ".join(f"{key} {value:g}" for key, value in row.settings.items())
             chosen.setdefault((row.contestant, setting), []).append(str(row.fold + 1))
     made = {
-        **found.versions, "seed": found.seed, "minutes asked for": plan.minutes,
+        **findings.versions, "seed": findings.seed, "minutes asked for": plan.minutes,
         "processes": plan.workers, "trainings scored a fold": plan.search.starts,
         "examples a step": plan.search.batch_size,
     }  # fmt: skip
-    columns = found.table.columns
+    columns = findings.table.columns
     folds = {
-        "What was decided": _items(words.decisions(found)),
+        "What was decided": _items(words.decisions(findings)),
         f"Columns ({len(columns)})": _cells(
-            (one.name, one.kind, one.treatment, one.note) for one in columns
+            (column.name, column.kind, column.treatment, column.note) for column in columns
         ),
         "What each chose": _cells(
             (plan.labels[name], setting, f"in fold {', '.join(own)}")
@@ -247,7 +255,7 @@ def _cells(lines: Iterable[Sequence[str]]) -> str:
     """Return a table of words, each line with its head first."""
     body = "".join(
         f'<tr><th scope="row">{escape(head)}</th>'
-        f"{''.join(f'<td>{escape(one)}</td>' for one in rest)}</tr>"
+        f"{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
         for head, *rest in lines
     )
     return f"<table>{body}</table>"

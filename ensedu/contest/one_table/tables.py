@@ -15,10 +15,10 @@ from scipy.stats import rankdata
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.data import clean
-from ensedu.data.cleaning import GAPS, MOST_CATEGORIES
-from ensedu.sklearn.rows import groups_of_rows, looks_grouped, numbers
+from ensedu.data.cleaning import MISSING, MOST_CATEGORIES
+from ensedu.sklearn.rows import as_numbers, groups_of_rows, looks_grouped
 
-__all__ = ["About", "Column", "Reader", "Understood", "read_file", "understand"]
+__all__ = ["Column", "PreparedTable", "Reader", "TableDescription", "prepare_table", "read_file"]
 
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
@@ -26,11 +26,11 @@ LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
 FEW = 10
 #: An input that is so many standard deviations above its mean is entered as a logarithm; so is a
 #: target whose 99th percentile is so many times its first.
-FAR, DECADES = 10.0, 100.0
+FAR_STDS, LOG_RATIO = 10.0, 100.0
 #: A column says what the target is if so much of it follows, and rows are in order if so much does.
-COPY, ORDERED = 0.999, 0.3
+LEAKAGE, ORDERED = 0.999, 0.3
 GAP = "(gap)"
-NAMES_ROWS = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|rownames|#")
+ROW_ID = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|rownames|#")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -66,7 +66,11 @@ class Reader:
         """
         pandas = optional("pandas", "data")
         column = pandas.Series(y).rename("y")
-        found = _names(column) if self.classes else np.asarray(numbers(column), np.float64)[:, None]
+        found = (
+            _as_words(column)
+            if self.classes
+            else np.asarray(as_numbers(column), np.float64)[:, None]
+        )
         if gaps := int(pandas.isna(found).sum()):
             raise ValueError(f"y must have a value in each row, got {gaps:,} gaps")
         if self.classes:
@@ -92,7 +96,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class About:
+class TableDescription:
     """What a report says of a table."""
 
     name: str
@@ -112,7 +116,7 @@ class About:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Understood:
+class PreparedTable:
     """A table as contestants get it, and what was decided on the way."""
 
     #: The rows and columns that are used, as they stand in the table.
@@ -123,7 +127,7 @@ class Understood:
     y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
     groups: Int[Array, " N"] | None = field(repr=False)
     time: Float[Array, " N"] | None = field(repr=False)
-    about: About
+    description: TableDescription
 
 
 def read_file(path: str | Path) -> Any:
@@ -144,19 +148,19 @@ def read_file(path: str | Path) -> Any:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             first = opened.readline()
         mark = max(",;\t", key=first.count)
-        _different(next(csv.reader([first], delimiter=mark), []))
+        _check_unique(next(csv.reader([first], delimiter=mark), []))
         return pandas.read_csv(path, sep=mark, low_memory=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as a table: {error}") from None
 
 
-def understand(
+def prepare_table(
     frame: Any, target: str, *, group: str | None = None, time: str | None = None,
     task: str | None = None, name: str = "table",
-) -> Understood:  # fmt: skip
+) -> PreparedTable:  # fmt: skip
     """Return a table as contestants get it; parameters and errors are those of `compare`."""
     special = {"target": target, "group": group, "time": time}
-    frame, notes = _checked(frame, special, task), list[str]()
+    frame, notes = _check_frame(frame, special, task), list[str]()
     rows, gaps = len(frame), _gaps(frame[target])
     if gaps.all():
         raise ValueError(f"target must have values, got gaps in all {rows:,} rows of {target!r}")
@@ -174,7 +178,7 @@ def understand(
     y, classes, log = _read_target(frame[target], task, notes)
     inputs = frame.drop(columns=[*filter(None, special.values())])
     x, columns, reader = _read_inputs(inputs, notes, classes=classes, log=log)
-    warnings, groups, when = _copies_of_target(x, y), None, None
+    warnings, groups, when = _target_leaks(x, y), None, None
     if classes and (few := [c for c, n in zip(classes, np.bincount(y), strict=True) if n < FEW]):
         warnings.append(f"Classes with fewer than {FEW} rows: {', '.join(few)}.")
     if time is not None:
@@ -188,19 +192,21 @@ def understand(
             notes.append("Rows of equal inputs stay on one side of a split.")
             groups = x.groupby([*x], dropna=False).ngroup().to_numpy(np.int64)
         warnings += _looks_ordered(x, y, columns)
-    about = About(
+    description = TableDescription(
         name=name, target=target, task="classification" if classes else "regression",
         classes=classes, log=log, rows=rows, rows_used=len(y), columns=columns, by=time or group,
         splits="time" if time else "group" if group else "random", notes=tuple(notes),
         warnings=tuple(warnings),
     )  # fmt: skip
-    return Understood(frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, about=about)
+    return PreparedTable(
+        frame=frame, reader=reader, x=x, y=y, groups=groups, time=when, description=description
+    )
 
 
-def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> Any:
+def _check_frame(frame: Any, special: dict[str, str | None], task: str | None) -> Any:
     """Return a frame whose rows are numbered, with the columns that are asked for."""
     if not isinstance(frame, optional("pandas", "data").DataFrame):
-        raise TypeError(f"X must be a pandas.DataFrame, got {checks.given(frame)}")
+        raise TypeError(f"X must be a pandas.DataFrame, got {checks.describe(frame)}")
     if task is not None:
         checks.one_of("task", task, ("regression", "classification"))
     if special["group"] is not None and special["time"] is not None:
@@ -208,7 +214,7 @@ def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> An
     frame = frame.rename(columns=str).reset_index(drop=True)
     if len(frame.columns) > MOST_COLUMNS:
         raise ValueError(f"columns must be at most {MOST_COLUMNS:,}, got {len(frame.columns):,}")
-    _different([*frame])
+    _check_unique([*frame])
     for option, column in special.items():
         if column is not None and column not in frame:
             near = difflib.get_close_matches(str(column), [*frame], 1) or [*frame][:20]
@@ -218,17 +224,17 @@ def _checked(frame: Any, special: dict[str, str | None], task: str | None) -> An
     return frame
 
 
-def _different(names: list[str]) -> None:
+def _check_unique(names: list[str]) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"columns must have different names, got {twice[0]!r} more than once")
 
 
 def _gaps(column: Any) -> Any:
     words = column.astype(str).str.strip() if column.dtype.kind == "O" else column
-    return (column.isna() | words.isin(GAPS)).to_numpy()
+    return (column.isna() | words.isin(MISSING)).to_numpy()
 
 
-def _names(column: Any) -> Any:
+def _as_words(column: Any) -> Any:
     """Return the cells of a column as words."""
     return clean(column.astype("category").to_frame()).iloc[:, 0].to_numpy()
 
@@ -257,10 +263,10 @@ def _read_target(
             notes.append(f"The {len(found)} numbers of {column.name} are taken for classes.")
         if len(found) > MOST_CLASSES:
             raise ValueError(f"target must have at most {MOST_CLASSES} classes, got {len(found):,}")
-        classes, y = np.unique(_names(column), return_inverse=True)
+        classes, y = np.unique(_as_words(column), return_inverse=True)
         return y.astype(np.int64), (*classes.tolist(),), False
     low, high = np.percentile(values, [1, 99])
-    if log := bool(values.min() > 0 and high >= DECADES * low):
+    if log := bool(values.min() > 0 and high >= LOG_RATIO * low):
         notes.append(f"{column.name} spans {high / low:,.0f} times: its logarithm is learned.")
     return (np.log(values) if log else values).astype(np.float64)[:, None], (), log
 
@@ -281,7 +287,7 @@ def _read_inputs(
         elif kind == "names":
             rest = "the rarest as one" if values.nunique() > MOST_CATEGORIES else "one-hot"
             treatment = f"{values.nunique():,} words, {rest}"
-        elif values.min() >= 0 and values.max() > values.mean() + FAR * values.std():
+        elif values.min() >= 0 and values.max() > values.mean() + FAR_STDS * values.std():
             treatment = logs
         else:
             treatment = f"{'days since 1970, ' * (kind == 'dates')}standardized"
@@ -308,7 +314,7 @@ def _left_out(column: Any, kind: str, values: Any) -> str:
         return "is constant"
     whole = column.dtype.kind in "iu"
     counts = whole and np.ptp(column.to_numpy()) < 2 * len(column)
-    named = whole and NAMES_ROWS.fullmatch(str(column.name).lower())
+    named = whole and ROW_ID.fullmatch(str(column.name).lower())
     if column.is_unique and not column.isna().any() and (kind == "names" or counts or named):
         return "names each row"
     return ""
@@ -347,7 +353,7 @@ def _read_time(column: Any) -> Float[Array, " N"]:
     return read.to_numpy()
 
 
-def _copies_of_target(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
+def _target_leaks(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
     """Return a warning for each column that nearly says the target by itself."""
     found, ranks = [], rankdata(y)
     for name, column in x.items():
@@ -359,7 +365,7 @@ def _copies_of_target(x: Any, y: Shaped[Array, "N ..."]) -> list[str]:
             copied = table.max(axis=1).sum() / known.sum()
         elif y.ndim > 1 and column.dtype.kind == "f":
             copied = abs(np.corrcoef(rankdata(column[known]), ranks[known])[0, 1])
-        if copied >= COPY:
+        if copied >= LEAKAGE:
             found.append(f"{name} all but says the target: is it known before the target is?")
     return found
 

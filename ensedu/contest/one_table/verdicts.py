@@ -13,9 +13,9 @@ from scipy.stats import betabinom
 from ensedu.common.checks import optional
 from ensedu.contest.statistics import ALPHA, DELTA, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
-from ensedu.uncertainty.conformal import rank_among
+from ensedu.uncertainty.conformal import conformal_rank
 
-__all__ = ["Coverage", "Verdict", "Worst", "covered", "rows_to_settle", "verdicts"]
+__all__ = ["Coverage", "Verdict", "WorstGroup", "measure_coverage", "rows_to_settle", "verdicts"]
 
 #: Fewer rows of one kind are no group; numbers are cut in so many groups of nearly one size.
 LEAST_GROUP, GROUPS = 30, 4
@@ -42,7 +42,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worst:
+class WorstGroup:
     """The group of rows, by one column, that would be least likely if it were like all others."""
 
     #: Its chance, times the number of groups that were looked at.
@@ -61,7 +61,7 @@ class Coverage:
     rows: int
     inside: int
     luck: tuple[float | int, float | int]
-    worst: Worst | None
+    worst: WorstGroup | None
 
 
 def verdicts(
@@ -86,8 +86,8 @@ def verdicts(
         Whether scores are with one.
     """
     unit = scores.unit or 1.0
-    own = scores.values[reference].mean(axis=1)
-    others = {k: v.mean(axis=1) - own for k, v in scores.values.items() if k != reference}
+    base = scores.values[reference].mean(axis=1)
+    others = {k: v.mean(axis=1) - base for k, v in scores.values.items() if k != reference}
     size = {"train": scores.train, "test": scores.test}
     p = [resampled(each, **size).p for each in others.values()]
     adjusted = holm(p) if p else np.array([])
@@ -122,7 +122,9 @@ def rows_to_settle(
     return math.ceil(min(needed, MOST_ROWS))
 
 
-def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]) -> Coverage:
+def measure_coverage(
+    x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequence[int]
+) -> Coverage:
     """Return how many rows intervals of a level hold, and which group of them fares worst.
 
     What a fold's intervals hold varies with the rows that calibrated them, how many of each fold is
@@ -132,7 +134,7 @@ def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequenc
     value.
     """
     pandas = optional("pandas", "data")
-    held = sum(rank_among(level, k) for k in calibrated)
+    held = sum(conformal_rank(level, k) for k in calibrated)
     missed = max(sum(k + 1 for k in calibrated) - held, 1e-9)
     found = []
     for name, column in x.items():
@@ -140,10 +142,10 @@ def covered(x: Any, inside: Bool[Array, " N"], level: float, calibrated: Sequenc
         if column.dtype.kind in "fM" and column.nunique() > GROUPS:
             value = pandas.qcut(column, GROUPS, labels=False, duplicates="drop")
         cells = pandas.DataFrame({"inside": inside, "cell": column.to_numpy()})
-        for _, own in cells.groupby(value.to_numpy()):
-            if (rows := len(own)) >= LEAST_GROUP:
-                ends, count = own["cell"].agg(["min", "max"]), int(own["inside"].sum())
-                one = Worst(
+        for _, group in cells.groupby(value.to_numpy()):
+            if (rows := len(group)) >= LEAST_GROUP:
+                ends, count = group["cell"].agg(["min", "max"]), int(group["inside"].sum())
+                one = WorstGroup(
                     p=float(betabinom.cdf(count, rows, held, missed)), column=name, rows=rows,
                     value=" to ".join(dict.fromkeys(map(_plain, ends))), inside=count,
                 )  # fmt: skip

@@ -8,23 +8,23 @@ from dataclasses import asdict
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_table.findings import Findings
 from ensedu.contest.one_table.plans import ComparisonPlan
-from ensedu.contest.one_table.tables import About
+from ensedu.contest.one_table.tables import TableDescription
 from ensedu.contest.one_table.verdicts import MOST_ROWS, Coverage, Verdict
-from ensedu.contest.rounds import FRESH
+from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SHARES, Task
 from ensedu.contest.trainers.networks import MEMBERS
 
-__all__ = ["decisions", "digits", "of_checking", "of_costs", "of_coverage", "of_differences",
-           "of_sizes", "of_worst", "sentences", "words_of_plan", "words_of_table",
-           "written"]  # fmt: skip
+__all__ = ["decisions", "describe_plan", "describe_table", "describe_worst", "digits",
+           "explain_check", "explain_costs", "explain_coverage", "explain_differences",
+           "explain_sizes", "report_json", "sentences"]  # fmt: skip
 
 #: Labels with these endings take an article.
-COUNTED = ("ensemble", "bnn", "model")
-LENGTHS = {0.5: "half", 0.25: "a quarter"}
+WITH_ARTICLE = ("ensemble", "bnn", "model")
+FRACTIONS = {0.5: "half", 0.25: "a quarter"}
 #: Who has one variance for all rows.
-PLAIN = ("linear", "boosting")
+ONE_VARIANCE = ("linear", "boosting")
 #: Who is compared, by key.
-WHO = {
+METHOD_WORDS = {
     REFERENCE: f"It has hidden layers of {' and '.join(map(str, Task.hidden))} units",
     "deep_ensemble": f"a deep ensemble averages {MEMBERS} of them",
     "batch_ensemble": f"a BatchEnsemble averages {MEMBERS} that share their matrices",
@@ -33,16 +33,16 @@ WHO = {
 }
 
 
-def words_of_table(about: About) -> str:
+def describe_table(table: TableDescription) -> str:
     """Return what was done with a table, as text to read before anything starts."""
-    lines = [f"{about.name}: {about.rows:,} rows; {about.target}, a {about.task}", *about.notes]
-    for one in about.columns:
-        words = ", ".join(filter(None, (one.kind, one.treatment, one.note)))
-        lines.append(f"  {one.name}: {words}")
-    return "\n".join(lines + [f"Warning: {words}" for words in about.warnings])
+    lines = [f"{table.name}: {table.rows:,} rows; {table.target}, a {table.task}", *table.notes]
+    for column in table.columns:
+        words = ", ".join(filter(None, (column.kind, column.treatment, column.note)))
+        lines.append(f"  {column.name}: {words}")
+    return "\n".join(lines + [f"Warning: {words}" for words in table.warnings])
 
 
-def words_of_plan(plan: ComparisonPlan) -> str:
+def describe_plan(plan: ComparisonPlan) -> str:
     """Return a plan as text to read before it is carried out."""
     search = plan.search
     lines = [
@@ -50,7 +50,7 @@ def words_of_plan(plan: ComparisonPlan) -> str:
         f"lengths; trainings that are scored: {search.starts}.",
         *_limits(plan),
     ]
-    lines += [f"  {plan.labels[k]}: about {own:,.0f} seconds" for k, own in plan.seconds.items()]
+    lines += [f"  {plan.labels[k]}: about {each:,.0f} seconds" for k, each in plan.seconds.items()]
     minutes = sum(plan.seconds.values()) / plan.workers / 60
     lines.append(f"About {minutes:.1f} minutes, with {plan.workers} at a time.")
     if minutes > plan.minutes:
@@ -58,22 +58,22 @@ def words_of_plan(plan: ComparisonPlan) -> str:
     return "\n".join(lines)
 
 
-def written(found: Findings) -> str:
+def report_json(findings: Findings) -> str:
     """Return ``report.json``: what was found, and what is said of it."""
-    said = {"answer": " ".join(sentences(found)), "decisions": decisions(found)}
-    data = asdict(found) | said
-    data["table"]["unit_note"] = _unit(found.table)
+    answer, data = " ".join(sentences(findings)), asdict(findings)
+    data |= {"answer": answer, "decisions": decisions(findings)}
+    data["table"]["unit_note"] = _unit(findings.table)
     return json.dumps(data, indent=1, ensure_ascii=False)
 
 
-def sentences(found: Findings) -> list[str]:
+def sentences(findings: Findings) -> list[str]:
     """Return the answer: who predicts better than one network, how sure, what would settle it."""
-    table, plan, words = found.table, found.plan, found.said()
-    if not found.finished:
-        done = "Unfinished: {done} of {of} parts are done.".format(**found.progress)
+    table, plan, ranked = findings.table, findings.plan, findings.ranked()
+    if not findings.finished:
+        done = "Unfinished: {done} of {of} parts are done.".format(**findings.progress)
         return ["There is no answer yet.", f"{done} The same command goes on from there."]
     each = {
-        word: [one for one in words if one.word.startswith(word)]
+        word: [one for one in ranked if one.word.startswith(word)]
         for word in ("better", "practically equal", "unclear", "worse")
     }
     rows, target = f"these {table.rows_used:,} rows", f"“{table.target}”"
@@ -81,87 +81,87 @@ def sentences(found: Findings) -> list[str]:
     if better:
         one = better[0]
         little = "a little " * one.word.endswith("by little")
-        said = [
-            f"On {rows}, {_named(found, one.contestant)} predicts {target} {little}better than one "
-            "network.",
+        lines = [
+            f"On {rows}, {_label(findings, one.contestant)} predicts {target} {little}better than "
+            "one network.",
             f"Its negative log-likelihood is lower by {digits(-one.difference)} nats a row "
             f"(interval {digits(-one.high)} to {digits(-one.low)}; p = {digits(one.p, 1)}, which "
-            f"allows for all {len(words)} comparisons).",
+            f"allows for all {len(ranked)} comparisons).",
         ]
     else:
         first = f"nothing is shown to predict {target} better than one network"
-        if words and len(words) == len(each["practically equal"]):
+        if ranked and len(ranked) == len(each["practically equal"]):
             first = f"every method predicts {target} practically as well as one network"
-        elif words and len(words) == len(each["worse"]):
+        elif ranked and len(ranked) == len(each["worse"]):
             first = f"every other method predicts {target} worse than one network"
         take = "stay with one network"
-        if found.best != REFERENCE:
+        if findings.best != REFERENCE:
             take = (
-                f"take {_named(found, found.best)}, of those that are practically equal the one "
-                "with fewest parameters"
+                f"take {_label(findings, findings.best)}, of those that are practically equal the "
+                "one with fewest parameters"
             )
         take = f"unclear is not equal: until more rows tell, {take}" if unclear else take
-        said = [f"On {rows}, {first}.", f"{take[0].upper()}{take[1:]}."]
+        lines = [f"On {rows}, {first}.", f"{take[0].upper()}{take[1:]}."]
     lists = [
-        f"{word.capitalize()}: {_listed([_named(found, one.contestant) for one in own])}."
-        for word, own in ({"better, too": better[1:]} | each).items() if own
+        f"{word.capitalize()}: {_join([_label(findings, one.contestant) for one in group])}."
+        for word, group in ({"better, too": better[1:]} | each).items() if group
     ]  # fmt: skip
-    said += [" ".join(lists)] if lists else []
-    if not table.classes and any(one.contestant in PLAIN for one in each["worse"]):
-        said.append(
+    lines += [" ".join(lists)] if lists else []
+    if not table.classes and any(one.contestant in ONE_VARIANCE for one in each["worse"]):
+        lines.append(
             "Words are about means and variances together, and models of scikit-learn have one "
             "variance for all rows: their means may be as good, so see the RMSE below, too."
         )
     if unclear:
-        said.append(_settled(found, unclear))
-    said += _limits(plan)
+        lines.append(_rows_needed(findings, unclear))
+    lines += _limits(plan)
     if table.splits == "time":
-        said.append(
+        lines.append(
             "Folds follow each other in time, and the test supposes random ones: take its words as "
             "a description."
         )
-    return said
+    return lines
 
 
 def _limits(plan: ComparisonPlan) -> list[str]:
     """Return what the minutes did not allow."""
-    said, search = [], plan.search
+    lines, search = [], plan.search
     if sub := plan.subsample:
-        said.append(
+        lines.append(
             f"{sub.rows:,} of {sub.of:,} rows are drawn, to fit into the minutes: words hold for "
             "tables of that size, and with all rows the order may be another."
         )
     few = []
     if search.part < 1:
-        few.append(f"trainings are {LENGTHS[search.part]} as long as usual")
-    if search.starts < FRESH:
-        few.append(f"each method is scored by {search.starts} a fold instead of {FRESH}")
+        few.append(f"trainings are {FRACTIONS[search.part]} as long as usual")
+    if search.starts < SCORED_STARTS:
+        few.append(f"each method is scored by {search.starts} a fold instead of {SCORED_STARTS}")
     if few:
-        said.append(
-            f"The minutes are few, so {_listed(few)}: with more minutes the order may be another."
+        lines.append(
+            f"The minutes are few, so {_join(few)}: with more minutes the order may be another."
         )
-    return said
+    return lines
 
 
-def _settled(found: Findings, unclear: Sequence[Verdict]) -> str:
+def _rows_needed(findings: Findings, unclear: Sequence[Verdict]) -> str:
     """Return how many rows would settle what is unclear, the nearest first."""
-    n = found.table.rows_used
+    n = findings.table.rows_used
     needed = {one.contestant: one.rows_to_settle or 0 for one in unclear}
     near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < MOST_ROWS]
     if not near:
         return "Differences are so near to nothing that no number of rows would settle them."
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
-    parts = [f"{by} for {_named(found, name)}" for name, by in zip(near, more, strict=False)]
+    parts = [f"{by} for {_label(findings, name)}" for name, by in zip(near, more, strict=False)]
     return (
         "For an even chance to settle what is unclear, so many more rows of the same kind are "
-        f"needed, if differences stay as they are: {_listed(parts)}. These are guesses from the "
+        f"needed, if differences stay as they are: {_join(parts)}. These are guesses from the "
         "same five folds, often off by more than a factor of two, and at times of ten."
     )
 
 
-def decisions(found: Findings) -> list[str]:
+def decisions(findings: Findings) -> list[str]:
     """Return what was decided, and of those who could not be trained why."""
-    table, plan = found.table, found.plan
+    table, plan = findings.table, findings.plan
     cut = {
         "random": "at random", "group": f"that keep rows of one {table.by} together",
         "time": f"in the order of {table.by}",
@@ -171,7 +171,7 @@ def decisions(found: Findings) -> list[str]:
         "off makes it too large, so see the words without one, too."
     )
     fit, select, calibrate = (f"{SHARES[key]:.0%}" for key in ("fit", "select", "calibrate"))
-    said = [
+    lines = [
         *table.notes,
         "How columns are read, and which are logarithms, is decided by all rows; means, medians "
         "and words are those of the rows that are trained on.",
@@ -194,13 +194,13 @@ def decisions(found: Findings) -> list[str]:
         f"{fit} of the rows (in order of time, of those before that fold): trained on all, it may "
         "predict a little better, but nothing would calibrate it.",
     ]
-    return said + [f"{plan.labels[k]} is left out: {why}" for k, why in found.failed.items()]
+    return lines + [f"{plan.labels[k]} is left out: {why}" for k, why in findings.failed.items()]
 
 
-def of_differences(found: Findings) -> str:
+def explain_differences(findings: Findings) -> str:
     """Return who is compared, and how the picture of differences is read."""
-    classes, margin = found.table.classes, digits(found.said()[0].margin)
-    who = "; ".join(words for name, words in WHO.items() if name in found.plan.labels)
+    classes, margin = findings.table.classes, digits(findings.ranked()[0].margin)
+    who = "; ".join(words for name, words in METHOD_WORDS.items() if name in findings.plan.labels)
     sure, gave = ("probabilities", "probability") if classes else ("variances", "density")
     nll = "the log loss of scikit-learn" if classes else (
         "minus the logarithm of the density that a method gave to what came"
@@ -211,31 +211,31 @@ def of_differences(found: Findings) -> str:
         f"number, fitted on rows of its own, that makes all {sure} of a method larger or smaller."
         f"{spread * (not classes)}\n"
         "The gray line is one network. A dot is the mean difference of a method from it in "
-        f"negative log-likelihood (NLL), in {_unit(found.table)}: {nll}; left is better. Where it "
-        f"is 0.1 lower, what came had 1.1 times the {gave}. Small ticks are the folds. A line is "
-        "the interval of the difference at the level of its test: it leaves out 0 only where a "
+        f"negative log-likelihood (NLL), in {_unit(findings.table)}: {nll}; left is better. Where "
+        f"it is 0.1 lower, what came had 1.1 times the {gave}. Small ticks are the folds. A line "
+        "is the interval of the difference at the level of its test: it leaves out 0 only where a "
         "difference is found, at 5% over all methods together. Within the gray band, ± "
         f"{margin} with a temperature, a difference is practically none. An arrow goes on beyond "
         "the picture."
     )
 
 
-def of_coverage(found: Findings) -> str:
+def explain_coverage(findings: Findings) -> str:
     """Return how the picture of intervals, or sets, is read."""
-    what = "Sets of classes" if found.table.classes else "Intervals"
+    what = "Sets of classes" if findings.table.classes else "Intervals"
     promise = (
-        ", the band where luck leaves 19 of 20 tables." if found.table.splits == "random" else
+        ", the band where luck leaves 19 of 20 tables." if findings.table.splits == "random" else
         ". The promise is for rows that come in any order and each by itself: here it is not "
         "proved, only counted."
     )  # fmt: skip
     return (
-        f"{what} of {_named(found, found.best)}, calibrated on rows that it did not train on: how "
-        "many of the tested rows they hold (dot). The upright line is what is promised, the ring "
-        f"the worst group of rows by one column{promise}"
+        f"{what} of {_label(findings, findings.best)}, calibrated on rows that it did not train "
+        "on: how many of the tested rows they hold (dot). The upright line is what is promised, "
+        f"the ring the worst group of rows by one column{promise}"
     )
 
 
-def of_worst(one: Coverage) -> str:
+def describe_worst(one: Coverage) -> str:
     """Return which group of rows fares worst."""
     if (worst := one.worst) is None:
         return ""
@@ -246,10 +246,10 @@ def of_worst(one: Coverage) -> str:
     )
 
 
-def of_checking(found: Findings) -> str:
+def explain_check(findings: Findings) -> str:
     """Return what the bet on the last fold is."""
     order = (
-        "The last fold is the latest in time." if found.table.splits == "time" else
+        "The last fold is the latest in time." if findings.table.splits == "time" else
         "The last fold is like the others by design, so it should find nothing here: it shows what "
         "you will see when you check rows of your own."
     )  # fmt: skip
@@ -259,12 +259,12 @@ def of_checking(found: Findings) -> str:
     )
 
 
-def of_costs(found: Findings) -> str:
+def explain_costs(findings: Findings) -> str:
     """Return what the table of costs has."""
     error = "share of wrong classes"
-    if not found.table.classes:
-        error = f"root mean squared error of {'log ' * found.table.log}{found.table.target}"
-    others = "" if found.finished else ", of which each method has done other ones"
+    if not findings.table.classes:
+        error = f"root mean squared error of {'log ' * findings.table.log}{findings.table.target}"
+    others = "" if findings.finished else ", of which each method has done other ones"
     return (
         f"The {error} on rows that were not trained on, beside what a method costs. In each column "
         "a dot further left is better; those of costs stand as their logarithms. Words are about "
@@ -274,7 +274,7 @@ def of_costs(found: Findings) -> str:
     )
 
 
-def of_sizes() -> str:
+def explain_sizes() -> str:
     """Return what the table of two sizes has."""
     return (
         "The negative log-likelihood with a temperature, on half of the rows and on all that were "
@@ -284,18 +284,18 @@ def of_sizes() -> str:
     )
 
 
-def _unit(table: About) -> str:
+def _unit(table: TableDescription) -> str:
     density = f", of the density of {'the logarithm of ' * table.log}{table.target}"
     return f"nats an example{density * (not table.classes)}"
 
 
-def _named(found: Findings, name: str) -> str:
+def _label(findings: Findings, name: str) -> str:
     """Return a contestant as a sentence has it."""
-    label = found.plan.labels[name]
-    return "a " * label.lower().endswith(COUNTED) + label
+    label = findings.plan.labels[name]
+    return "a " * label.lower().endswith(WITH_ARTICLE) + label
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     """Return "a, b and c"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

@@ -13,15 +13,15 @@ from ensedu.contest.forecasts import Classes, Forecast, Numbers
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
 
-__all__ = ["Fitted", "boosting_rounds", "train_boosting", "train_linear"]
+__all__ = ["SklearnModel", "boosting_rounds", "train_boosting", "train_linear"]
 
 #: Of probabilities: of a class that no row to fit on has, among others.
-SMALLEST = 1e-6
+LEAST_PROBABILITY = 1e-6
 #: Rounds of boosting; with several classes each round is a tree a class.
 ROUNDS, TREES, FEWEST = 400, 1000, 50
 
 
-class Fitted:
+class SklearnModel:
     """A fitted model: probabilities of classes, or means, with one variance for all rows.
 
     The variance is the mean squared error on the rows to select on.
@@ -30,15 +30,15 @@ class Fitted:
     def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, kept: int) -> None:
         self.answers, self.labels, self.kept = answers, labels, kept
         self.classes = job.task.classes
-        x, y = job.given.select
+        x, y = job.data.select
         error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y
         self.variance = float(np.mean(error**2))
 
     def __call__(self, x: Array) -> Forecast:
         found = self.answers(flat(x))
         if self.classes:
-            p = np.full((len(found), self.classes), SMALLEST)
-            p[:, self.labels] = np.maximum(found, SMALLEST)
+            p = np.full((len(found), self.classes), LEAST_PROBABILITY)
+            p[:, self.labels] = np.maximum(found, LEAST_PROBABILITY)
             return Classes(np.log(p / p.sum(axis=1, keepdims=True))[None])
         mean = found.reshape(1, -1, 1)
         return Numbers(mean, np.full_like(mean, self.variance))
@@ -54,33 +54,33 @@ def boosting_rounds(task: Task) -> int:
     return ROUNDS if task.classes <= 2 else max(FEWEST, TREES // task.classes)
 
 
-def train_boosting(job: Job) -> Fitted:
+def train_boosting(job: Job) -> SklearnModel:
     """Fit trees one after the other; an epoch is a round."""
-    x, y = job.given.fit
+    x, y = job.data.fit
     package = optional("sklearn.ensemble", "sklearn")
     kind = "Classifier" if job.task.classes else "Regressor"
-    own: Any = getattr(package, f"HistGradientBoosting{kind}")(
+    model: Any = getattr(package, f"HistGradientBoosting{kind}")(
         max_iter=job.epochs, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
     ).fit(flat(x), y.ravel())  # fmt: skip
-    answers = own.predict_proba if job.task.classes else own.predict
-    labels = own.classes_ if job.task.classes else None
-    trees = sum(tree.get_n_leaf_nodes() for each in own._predictors for tree in each)
-    return Fitted(job, answers, labels, trees)
+    answers = model.predict_proba if job.task.classes else model.predict
+    labels = model.classes_ if job.task.classes else None
+    trees = sum(tree.get_n_leaf_nodes() for each in model._predictors for tree in each)
+    return SklearnModel(job, answers, labels, trees)
 
 
-def train_linear(job: Job) -> Fitted:
+def train_linear(job: Job) -> SklearnModel:
     """Fit a logistic regression, or least squares, with a penalty on squared weights."""
     package = optional("sklearn.linear_model", "sklearn")
-    x, y = job.given.fit
-    own: Any
+    x, y = job.data.fit
+    model: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solver that would go on
         if job.task.classes:
-            own = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
-            own.fit(flat(x), y)
+            model = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
+            model.fit(flat(x), y)
         else:
-            own = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
-    answers = own.predict_proba if job.task.classes else own.predict
-    labels = own.classes_ if job.task.classes else None
-    return Fitted(job, answers, labels, own.coef_.size + np.size(own.intercept_))
+            model = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
+    answers = model.predict_proba if job.task.classes else model.predict
+    labels = model.classes_ if job.task.classes else None
+    return SklearnModel(job, answers, labels, model.coef_.size + np.size(model.intercept_))

@@ -9,7 +9,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import (
-    AT_ONCE,
+    CHUNK,
     PASSES,
     TrainedNetwork,
     loss_of,
@@ -23,7 +23,7 @@ __all__ = ["Ivon", "train_ivon"]
 
 #: What it forgets of its Hessian a step (its own default is for runs a thousand times as long),
 #: and the Hessian's first guess.
-FORGETS, HESSIAN = 5e-4, 0.1
+HESSIAN_DECAY, FIRST_HESSIAN = 5e-4, 0.1
 
 
 class Ivon(TrainedNetwork):
@@ -39,7 +39,7 @@ class Ivon(TrainedNetwork):
         found = []
         for _ in range(PASSES):
             with self.optimizer.sampled_params():
-                found.append(predict(self.net, x, batch_size=AT_ONCE))
+                found.append(predict(self.net, x, batch_size=CHUNK))
         return torch.cat(found)
 
 
@@ -57,9 +57,9 @@ def train_ivon(job: Job) -> Ivon:
         net.parameters(),
         lr=job.setting["lr"],
         ess=len(x),
-        hess_init=HESSIAN,
+        hess_init=FIRST_HESSIAN,
         weight_decay=job.setting["precision"] / len(x),
-        beta2=1 - FORGETS,
+        beta2=1 - HESSIAN_DECAY,
     )
     schedule, loss = CosineAnnealingLR(optimizer, T_max=job.steps), loss_of(job)
     with seeded(job.seed):

@@ -16,20 +16,15 @@ from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import (
     PASSES,
     as_inputs,
+    build_seeded,
     fit_network,
     network,
-    started,
     training_data,
 )
 from ensedu.torch import half_squared_error
 from ensedu.torch.base import seeded
 
-__all__ = [
-    "LaplaceLastLayer",
-    "laplace_torch",
-    "optimize_prior_and_noise",
-    "train_laplace",
-]
+__all__ = ["LaplaceLastLayer", "laplace_torch", "optimize_prior_and_noise", "train_laplace"]
 
 #: What gave operators their names; they are gone with it.
 OPERATORS: list[torch.library.Library] = []
@@ -46,7 +41,7 @@ def train_laplace(job: Job) -> "LaplaceLastLayer":
     net: Any = network(job)
     if not job.task.classes:
         last = net[len(net) - 1]
-        net[len(net) - 1] = started(job, lambda _: nn.Linear(last.in_features, 1))
+        net[len(net) - 1] = build_seeded(job, lambda _: nn.Linear(last.in_features, 1))
     fit_network(job, net, None if job.task.classes else half_squared_error)
     return LaplaceLastLayer(job, net)
 
@@ -89,8 +84,8 @@ class LaplaceLastLayer:
                 drawn: Tensor = self.found.functional_samples(inputs, n_samples=PASSES)
                 return Classes(drawn.detach().double().numpy())
             mean, variance = self.found(inputs)
-        own = variance.reshape(-1, 1).detach().double().numpy() + self.noise
-        return Numbers(mean.detach().double().numpy()[None], own[None])
+        total = variance.reshape(-1, 1).detach().double().numpy() + self.noise
+        return Numbers(mean.detach().double().numpy()[None], total[None])
 
 
 def optimize_prior_and_noise(found: Any, steps: int = 200) -> float:

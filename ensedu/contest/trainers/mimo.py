@@ -9,9 +9,9 @@ from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import (
     MEMBERS,
     TrainedNetwork,
+    build_seeded,
     fit_network,
     mlp_sizes,
-    started,
 )
 from ensedu.torch import mlp
 
@@ -63,6 +63,6 @@ def train_mimo(job: Job, members: int = MEMBERS) -> TrainedNetwork:
     if job.task.lenet:
         raise ValueError(f"hidden must be a tuple of sizes for MIMO, got {job.task.hidden!r}")
     m, *hidden, k = mlp_sizes(job)
-    net = Mimo(started(job, lambda _: mlp([M * m, *hidden, M * k], "single")), M)
+    net = Mimo(build_seeded(job, lambda _: mlp([M * m, *hidden, M * k], "single")), M)
     fit_network(job, net)
     return TrainedNetwork(job, net)

@@ -24,11 +24,11 @@ __all__ = [
     "MEMBERS",
     "PASSES",
     "TrainedNetwork",
+    "build_seeded",
     "fit_network",
     "loss_of",
     "network",
     "plain_network",
-    "started",
     "train_network",
     "training_data",
     "with_dropout",
@@ -38,9 +38,9 @@ MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
 PASSES = 32
 #: Examples that are predicted at once.
-AT_ONCE = 1000
+CHUNK = 1000
 #: What is fixed beforehand of each method, and not searched.
-DROPPED, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
+DROPOUT_P, POSTERIOR_STD, RANK1_STD = 0.1, 0.01, 0.3
 FILTERS = (6, 16)
 #: The options of a method's network.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def train_network(job: Job) -> "TrainedNetwork":
     each pass when it predicts.
     """
     if METHODS[job.contestant.method].drops_units:
-        net: nn.Module = with_dropout(started(job, plain_network), DROPPED)
+        net: nn.Module = with_dropout(build_seeded(job, plain_network), DROPOUT_P)
         fit_network(job, net)
         return TrainedNetwork(job, ensemble(net, job.contestant.method))
     net = network(job)
@@ -112,7 +112,7 @@ class TrainedNetwork:
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what passes give, (S, B, k): logits, or means and raw variances."""
-        return predict(self.net, x, samples=self.passes, batch_size=AT_ONCE)
+        return predict(self.net, x, samples=self.passes, batch_size=CHUNK)
 
     def __call__(self, x: Array) -> Forecast:
         with seeded(self.seed):
@@ -134,7 +134,7 @@ def as_inputs(x: Array) -> Tensor:
 
 def training_data(job: Job) -> tuple[Tensor, Tensor]:
     """Return inputs and targets of the rows to fit on."""
-    x, y = job.given.fit
+    x, y = job.data.fit
     return as_inputs(x), torch.from_numpy(y) if job.task.classes else as_inputs(y)
 
 
@@ -154,10 +154,10 @@ def network(job: Job) -> nn.Module:
             options["head"] = str(len(plain) - 1)
         return ensemble(plain, name, **size, **options)
 
-    return started(job, build)
+    return build_seeded(job, build)
 
 
-def started(job: Job, build: Callable[[Job], Any]) -> Any:
+def build_seeded(job: Job, build: Callable[[Job], Any]) -> Any:
     """Call a function of a job with Torch's own generator seeded by it."""
     with seeded(job.seed):
         return build(job)
@@ -166,29 +166,29 @@ def started(job: Job, build: Callable[[Job], Any]) -> Any:
 def plain_network(job: Job) -> nn.Sequential:
     """Return one network of a job's size, by Torch's own generator."""
     if job.task.lenet:
-        return lenet5(job.task.classes, scaled(FILTERS, own_scale(job)))
+        return lenet5(job.task.classes, scale_sizes(FILTERS, width_scale(job)))
     return mlp(mlp_sizes(job), "single")
 
 
 def mlp_sizes(job: Job, scale: float | None = None) -> tuple[int, ...]:
     """Return all sizes of an MLP whose hidden layers are `scale` times as wide as the task's."""
-    hidden = scaled(job.task.hidden, own_scale(job) if scale is None else scale)
-    return (job.given.fit[0].shape[1], *hidden, job.task.classes or 2)
+    hidden = scale_sizes(job.task.hidden, width_scale(job) if scale is None else scale)
+    return (job.data.fit[0].shape[1], *hidden, job.task.classes or 2)
 
 
-def scaled(sizes: Sequence[Any], scale: float) -> tuple[Any, ...]:
+def scale_sizes(sizes: Sequence[Any], scale: float) -> tuple[Any, ...]:
     """Return sizes times a factor, at least 1."""
     return tuple(max(1, round(scale * size)) for size in sizes)
 
 
-def own_scale(job: Job) -> float:
+def width_scale(job: Job) -> float:
     """Return its width over the task's; of None that with the parameters of `MEMBERS`, to 1 %."""
     if job.contestant.scale is not None:
         return job.contestant.scale
 
     def total(scale: float) -> int:
         if job.task.lenet:
-            return counting.count(lenet5(job.task.classes, scaled(FILTERS, scale))).total
+            return counting.count(lenet5(job.task.classes, scale_sizes(FILTERS, scale))).total
         return counting.mlp(mlp_sizes(job, scale), "single").total
 
     wanted = MEMBERS * total(1.0)

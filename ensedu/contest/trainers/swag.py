@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from ensedu.contest.jobs import Job
-from ensedu.contest.trainers.networks import AT_ONCE, PASSES, TrainedNetwork, fit_network, network
+from ensedu.contest.trainers.networks import CHUNK, PASSES, TrainedNetwork, fit_network, network
 from ensedu.torch import predict
 
 __all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]
@@ -50,7 +50,7 @@ class Swag(TrainedNetwork):
         now, found = parameters_to_vector(parameters).detach().clone(), []
         for _ in range(PASSES):
             vector_to_parameters(draw_weights(self.seen, generator), parameters)
-            found.append(predict(self.net, x, batch_size=AT_ONCE))
+            found.append(predict(self.net, x, batch_size=CHUNK))
         vector_to_parameters(now, parameters)
         return torch.cat(found)
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Job
-from ensedu.contest.trainers.networks import TrainedNetwork, fit_network, mlp_sizes, started
+from ensedu.contest.trainers.networks import TrainedNetwork, build_seeded, fit_network, mlp_sizes
 
 __all__ = ["MembersFirst", "train_tabm"]
 
@@ -46,6 +46,6 @@ def train_tabm(job: Job) -> TrainedNetwork:
             n_num_features=inputs, d_out=outputs, n_blocks=len(hidden), d_block=hidden[0]
         )
 
-    net = MembersFirst(started(job, build))
+    net = MembersFirst(build_seeded(job, build))
     fit_network(job, net, decays=lambda name: name.endswith("weight"))
     return TrainedNetwork(job, net)

@@ -51,7 +51,7 @@ def flow(
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-10 * np.abs(matrix).max()):
         raise ValueError("kernel must be symmetric: that of x with itself, not with other inputs")
     if isinstance(times, (str, bytes)) or not isinstance(times, Sequence):
-        raise TypeError(f"times must be a sequence of numbers, got {checks.given(times)}")
+        raise TypeError(f"times must be a sequence of numbers, got {checks.describe(times)}")
     moments = np.array([checks.not_negative(f"times[{i}]", t) for i, t in enumerate(times)])
     rates, directions = np.linalg.eigh((matrix + matrix.T) / 2)
     begin = directions.T @ (start - targets).ravel()

@@ -65,7 +65,7 @@ def tangent(
         For anything but a network and inputs (B, m) and (C, m) of its features.
     """
     if not isinstance(net, EmbeddedEnsemble):
-        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
+        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.describe(net)}")
     if other is not None:
         net.check_inputs("other", other)
     here = net.forward_pass(x)

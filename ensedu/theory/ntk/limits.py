@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64
 from ensedu.theory.ntk.activations import ACTIVATIONS
-from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation, one_for_each_layer
+from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ def limit(
     *,
     hidden_layers: int,
     u: Modulation | Sequence[Modulation] = SIGNS,
-    v: Modulation | Sequence[Modulation] = ONES,
+    v: Modulation | Sequence[Modulation] = ALL_ONES,
     activation: str = "relu",
     bias_std: float = 0.0,
 ) -> Limit:
@@ -58,7 +58,7 @@ def limit(
     std, sizes = checks.not_negative("bias_std", bias_std), [1] * layers
     if not np.isfinite(offset := std * std):
         raise ValueError(f"bias_std must have a finite square, got {bias_std!r}")
-    pairs = zip(one_for_each_layer("u", u, sizes), one_for_each_layer("v", v, sizes), strict=True)
+    pairs = zip(layer_modulations("u", u, sizes), layer_modulations("v", v, sizes), strict=True)
     m = x.shape[1]
     cross = x @ other.T / m + offset
     # Of one member with itself, and of two.

@@ -104,17 +104,18 @@ def _normal_points(mean: float, std: float) -> tuple[Float[Array, " p"], Float[A
     return v[chance > 0], chance[chance > 0] / chance.sum()
 
 
-ONES, SIGNS = Modulation("ones"), Modulation("signs")
+ALL_ONES, SIGNS = Modulation("ones"), Modulation("signs")
 
 
-def one_for_each_layer(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
+def layer_modulations(name: str, value: Any, hidden: Sequence[int]) -> list[Modulation]:
     """Return a `Modulation` for each hidden layer."""
     several = [value] * len(hidden) if isinstance(value, Modulation) else value
     if not isinstance(several, (tuple, list)) or not all(
         isinstance(one, Modulation) for one in several
     ):
         raise TypeError(
-            f"{name} must be a Modulation, or one for each hidden layer, got {checks.given(value)}"
+            f"{name} must be a Modulation, or one for each hidden layer, got "
+            f"{checks.describe(value)}"
         )
     if len(several) != len(hidden):
         raise ValueError(

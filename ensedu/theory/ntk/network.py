@@ -12,7 +12,7 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.common.arrays import check_float64, check_rng
 from ensedu.theory.ntk.activations import ACTIVATIONS
-from ensedu.theory.ntk.modulations import ONES, SIGNS, Modulation, one_for_each_layer
+from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ def embedded(
     *,
     rng: Generator,
     u: Modulation | Sequence[Modulation] = SIGNS,
-    v: Modulation | Sequence[Modulation] = ONES,
+    v: Modulation | Sequence[Modulation] = ALL_ONES,
     activation: str = "relu",
     bias_std: float = 0.0,
 ) -> EmbeddedEnsemble:
@@ -191,6 +191,6 @@ def embedded(
     biases = [rng.standard_normal(n) for n in hidden]
     drawn = []
     for name, value in (("u", u), ("v", v)):
-        several = one_for_each_layer(name, value, hidden)
+        several = layer_modulations(name, value, hidden)
         drawn.append([own.sample(rng, M, n) for own, n in zip(several, hidden, strict=True)])
     return EmbeddedEnsemble(weights, biases, *drawn, activation, std)

@@ -24,10 +24,7 @@ from ensedu.common import checks
 from ensedu.theory.ntk.kernel import Kernel, row_blocks
 from ensedu.torch.tensor_checks import check_device, check_tensor
 
-__all__ = [
-    "EmbeddedEnsemble",
-    "tangent",
-]
+__all__ = ["EmbeddedEnsemble", "tangent"]
 
 FUNCTIONS = {"relu": torch.relu, "erf": torch.erf, "tanh": torch.tanh}
 
@@ -57,10 +54,12 @@ class EmbeddedEnsemble(nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(net, ensedu.theory.ntk.EmbeddedEnsemble):
-            raise TypeError(f"net must be from ensedu.theory.ntk.embedded, got {checks.given(net)}")
+            raise TypeError(
+                f"net must be from ensedu.theory.ntk.embedded, got {checks.describe(net)}"
+            )
         if not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
             raise TypeError(
-                f"dtype must be a floating-point torch.dtype, got {checks.given(dtype)}"
+                f"dtype must be a floating-point torch.dtype, got {checks.describe(dtype)}"
             )
         factory: dict[str, Any] = {"device": check_device(device), "dtype": dtype}
         for name in ("weights", "biases", "u", "v"):
@@ -124,7 +123,7 @@ def tangent(
 ) -> Kernel:
     """Return the kernel of a network, as `ensedu.theory.ntk.tangent` does, on its device."""
     if not isinstance(net, EmbeddedEnsemble):
-        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.given(net)}")
+        raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.describe(net)}")
     here = _inputs_and_slopes(net, x)
     there = here if other is None else _inputs_and_slopes(net, other)
     M, B, C = net.ensemble_size, len(x), len(x if other is None else other)

@@ -35,7 +35,7 @@ class Adversary:
             )
         if not x.is_floating_point():
             raise TypeError(
-                f"x must hold floats with adversarial above 0, got {checks.given_array(x)}"
+                f"x must hold floats with adversarial above 0, got {checks.describe_array(x)}"
             )
         self.members = split
         if split is None and ensemble_sizes(net):

@@ -14,7 +14,7 @@ from ensedu.torch.tensor_checks import not_dense
 from ensedu.torch.trees import named_tensors
 
 #: How many numbers are looked at at once: data may be in a file that is mapped into memory.
-PIECE = 2**18
+PIECE_SIZE = 2**18
 
 
 def is_stream(x: Any) -> bool:
@@ -72,18 +72,18 @@ class Batches:
         if not is_stream(x):
             raise TypeError(
                 f"x{name} must give minibatches (x, y) where y is left out, such as a DataLoader, "
-                f"got {checks.given_array(x)}"
+                f"got {checks.describe_array(x)}"
             )
         if isinstance(x, Iterator):
             raise ValueError(
-                f"x{name} must be iterable again and again, got {checks.given(x)}, which is at its "
-                "end after one epoch; accepted is a DataLoader, a list, or an object whose "
+                f"x{name} must be iterable again and again, got {checks.describe(x)}, which is at "
+                "its end after one epoch; accepted is a DataLoader, a list, or an object whose "
                 "__iter__ begins anew"
             )
         if batch_size is not None:
             raise ValueError(
                 "batch_size must be left out for minibatches that have their own, got "
-                f"{checks.given(batch_size)}"
+                f"{checks.describe(batch_size)}"
             )
         self.num_examples, self.batch_size = _length(getattr(x, "dataset", None)), None
         self.steps = _length(x)
@@ -101,7 +101,7 @@ class Batches:
 
     def __iter__(self) -> Iterator[tuple[Inputs, Tensor]]:
         empty = True
-        for x, y in self._streamed() if self._y is None else self._dealt_out():
+        for x, y in self._streamed() if self._y is None else self._grouped_by_member():
             examples = len(y) if self._members is None else len(y) // self._members * self._members
             if examples:
                 empty = False
@@ -112,7 +112,7 @@ class Batches:
                 "object whose __iter__ begins anew"
             )
 
-    def _dealt_out(self) -> Iterator[tuple[Inputs, Tensor]]:
+    def _grouped_by_member(self) -> Iterator[tuple[Inputs, Tensor]]:
         number = len(self._y)
         order = torch.randperm(number) if self._shuffle else None
         for i in range(0, number, self.batch_size or number):
@@ -125,7 +125,7 @@ class Batches:
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(
                     f"x{self._name} must give pairs (inputs, targets), got "
-                    f"{checks.given_array(batch)} in batch {number}; a loader's collate_fn can "
+                    f"{checks.describe_array(batch)} in batch {number}; a loader's collate_fn can "
                     "make them"
                 )
             x, y = inputs_of(batch[0]), batch[1]
@@ -159,7 +159,7 @@ def rows_of(x: Inputs, rows: Tensor | slice | int, examples: int) -> Inputs:
 def check_net(net: nn.Module) -> torch.device:
     """Check that a net can be trained, and return its device."""
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.describe(net)}")
     if lazy := [name for name, p in net.named_parameters() if nn.parameter.is_lazy(p)]:
         raise ValueError(f"net must have seen an input, got parameters without a shape: {lazy}")
     devices = {p.device for p in net.parameters() if p.requires_grad}
@@ -187,7 +187,7 @@ def check_examples(net: nn.Module, first: str, x: Any, second: str, y: Any) -> i
 
 def _check_numbers(name: str, value: Any, dtypes: set[torch.dtype]) -> None:
     if not isinstance(value, Tensor) or not_dense(value):
-        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.given_array(value)}")
+        raise TypeError(f"{name} must be a dense torch.Tensor, got {checks.describe_array(value)}")
     if value.is_meta or value.ndim == 0 or value.numel() == 0:
         raise ValueError(
             f"{name} must hold at least one example, got shape {tuple(value.shape)} on "
@@ -212,7 +212,7 @@ def first_not_finite(x: Tensor, *, infinite_ok: bool = False) -> tuple[int, ...]
     return None
 
 
-def hash_of(*tensors: Tensor) -> str:
+def hash_tensors(*tensors: Tensor) -> str:
     """Return a short hash of all numbers, to tell whether data are the same."""
     digest = hashlib.sha256()
     for x in tensors:
@@ -226,7 +226,7 @@ def hash_of(*tensors: Tensor) -> str:
 def _pieces(x: Tensor) -> Iterator[tuple[int, Tensor]]:
     """Yield a tensor some rows at a time, with the number of the first."""
     x = x if x.ndim else x[None]
-    rows = max(1, PIECE // max(1, x[:1].numel()))
+    rows = max(1, PIECE_SIZE // max(1, x[:1].numel()))
     for start in range(0, len(x), rows):
         yield start, x[start : start + rows]
 

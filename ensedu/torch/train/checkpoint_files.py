@@ -19,10 +19,10 @@ from torch import Tensor
 from ensedu.common import checks
 
 #: Under which key the JSON stands, in format 2, and what a file so begins with, after its length.
-KEY, MARK = "ensedu 2", b'{"__metadata__":{"ensedu 2":'
+FORMAT_KEY, MARK = "ensedu 2", b'{"__metadata__":{"ensedu 2":'
 #: In the place of the SHA-256 while it is computed.
-NO_SUM = b"0" * 64
-NAME = re.compile(r"step-([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
+EMPTY_HASH = b"0" * 64
+FILE_NAME = re.compile(r"step-([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def remove_after(folder: Path, step: int) -> None:
 def as_path(name: str, value: Any) -> Path:
     """Return a path that a caller gave."""
     if not isinstance(value, (str, PathLike)):
-        raise TypeError(f"{name} must be a path, got {checks.given(value)}")
+        raise TypeError(f"{name} must be a path, got {checks.describe(value)}")
     return Path(value)
 
 
@@ -62,7 +62,7 @@ def step_of(file: Path) -> int:
 
 def files_in(folder: Path) -> list[Path]:
     """Return all files of checkpoints, damaged or not, the one with most steps last."""
-    files = (file for file in folder.glob("step-*.safetensors") if NAME.fullmatch(file.name))
+    files = (file for file in folder.glob("step-*.safetensors") if FILE_NAME.fullmatch(file.name))
     return sorted((file for file in files if file.is_file()), key=step_of)
 
 
@@ -114,8 +114,8 @@ def read(file: Path) -> Content:
     try:
         data = file.read_bytes()
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        table = json.loads(header["__metadata__"][KEY])
-        blank = data.replace(table["sha256"].encode(), NO_SUM, 1)
+        table = json.loads(header["__metadata__"][FORMAT_KEY])
+        blank = data.replace(table["sha256"].encode(), EMPTY_HASH, 1)
         if hashlib.sha256(blank).hexdigest() != table["sha256"]:
             raise ValueError("its SHA-256 is not the one in it")
         told = Checkpoint(table["step"], table["extra"], file)

@@ -35,8 +35,8 @@ from torch.optim import Optimizer
 from ensedu.common import checks
 from ensedu.torch.train.batches import first_not_finite
 from ensedu.torch.train.checkpoint_files import (
-    KEY,
-    NO_SUM,
+    EMPTY_HASH,
+    FORMAT_KEY,
     Checkpoint,
     Content,
     as_path,
@@ -48,13 +48,7 @@ from ensedu.torch.train.checkpoint_files import (
     write,
 )
 
-__all__ = [
-    "Checkpoint",
-    "load",
-    "newest",
-    "resume",
-    "save",
-]
+__all__ = ["Checkpoint", "load", "newest", "resume", "save"]
 
 #: How an optimizer computes, which is the machine's affair, and what has a place of its own.
 NO_SETTINGS = {"params", "param_names", "foreach", "fused", "capturable", "differentiable"}
@@ -81,17 +75,17 @@ def save(
     checks.positive_int("keep", keep)
     path = as_path("folder", folder) / f"step-{checks.positive_int('step', step):08}.safetensors"
     if not isinstance(extra, (dict, type(None))):
-        raise TypeError(f"extra must be a dict or None, got {checks.given(extra)}")
+        raise TypeError(f"extra must be a dict or None, got {checks.describe(extra)}")
     about, settings, values = _state(net, optimizer, generators)
     _check_values("net and optimizer", values, net, nonfinite_ok)
-    table = {"sha256": NO_SUM.decode(), "step": step, "about": about, "settings": settings}
+    table = {"sha256": EMPTY_HASH.decode(), "step": step, "about": about, "settings": settings}
     try:  # clones, because what shares memory cannot be written
         values = {name: value.cpu().contiguous().clone() for name, value in values.items()}
         words = json.dumps(table | {"extra": _plain("extra", extra or {})})
-        data = safetensors.torch.save(values, {KEY: words})
+        data = safetensors.torch.save(values, {FORMAT_KEY: words})
     except (ValueError, KeyError) as error:
         raise TypeError(f"net and optimizer must keep dtypes of safetensors, got {error}") from None
-    write(path, data.replace(NO_SUM, hashlib.sha256(data).hexdigest().encode(), 1))
+    write(path, data.replace(EMPTY_HASH, hashlib.sha256(data).hexdigest().encode(), 1))
     complete = 0
     for file in reversed(files_in(path.parent)):
         if complete == keep and file != path and is_ours(file):
@@ -171,9 +165,9 @@ def _state(
 ) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Tensor]]:
     """Return what an optimizer must be, its settings, and all tensors by name."""
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.describe(net)}")
     if not isinstance(optimizer, (Optimizer, type(None))):
-        raise TypeError(f"optimizer must be an Optimizer or None, got {checks.given(optimizer)}")
+        raise TypeError(f"optimizer must be an Optimizer or None, got {checks.describe(optimizer)}")
     own = generators if isinstance(generators, Mapping) else {"": generators} if generators else {}
     if not all(isinstance(generator, Generator) for generator in own.values()):
         raise TypeError(f"generators must be a dict of torch.Generator, got {generators!r}")
@@ -190,7 +184,7 @@ def _state(
             values |= {f"optimizer.{key}:{names[parameter]}": value for key, value in state.items()}
     for name, value in values.items():
         if not isinstance(value, Tensor) or value.is_meta or value.layout != torch.strided:
-            words = f"got {checks.given_array(value)} for {name}"
+            words = f"got {checks.describe_array(value)} for {name}"
             raise TypeError(f"net and optimizer must keep dense tensors with values, {words}")
     values |= {f"generator:{name}": generator.get_state() for name, generator in own.items()}
     return about, settings, values

@@ -18,7 +18,7 @@ from ensedu.common.training import (
     SaveTo,
     Validation,
     as_kl_weight,
-    as_saving,
+    as_save_to,
     as_validation,
     function_name,
 )
@@ -28,11 +28,11 @@ from ensedu.torch.losses import elbo
 from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.adversary import Adversary
-from ensedu.torch.train.batches import Batches, check_net, hash_of
+from ensedu.torch.train.batches import Batches, check_net, hash_tensors
+from ensedu.torch.train.checkpointing import Checkpointer
 from ensedu.torch.train.checkpoints import settings_of
-from ensedu.torch.train.keeping import Keeper
 from ensedu.torch.train.modes import batches_of_members, in_mode
-from ensedu.torch.train.optimizing import LR, made_optimizer, made_schedule, member_factor
+from ensedu.torch.train.optimizing import LR, build_optimizer, build_scheduler, member_factor
 from ensedu.torch.train.validating import Validator
 
 
@@ -161,18 +161,18 @@ def fit(
         )
     if not callable(nll):
         raise TypeError(
-            f"nll must be a function, called as nll(net(x), y), got {checks.given(nll)}"
+            f"nll must be a function, called as nll(net(x), y), got {checks.describe(nll)}"
         )
     report = None if callback is None else checks.function("callback", callback, "callback(row)")
     device, kl = check_net(net), as_kl_weight(kl)
-    held, saving = as_validation(validation), as_saving(checkpoint)
+    held, saving = as_validation(validation), as_save_to(checkpoint)
     checks.boolean("split", split)
     members = number_of_members(net, "split must be False") if split else None
     data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
     N = _examples_of_kl(net, data, num_examples)
     if kl.anneal and not data.steps:
         raise ValueError(
-            f"x must have a length for a KL that grows over epochs, got {checks.given(x)}; "
+            f"x must have a length for a KL that grows over epochs, got {checks.describe(x)}; "
             "accepted is also KLWeight(beta) alone"
         )
     validator = None if held is None else Validator(net, nll, held, data.batch_size)
@@ -180,13 +180,13 @@ def fit(
     precision = _precision(autocast)
     seed = checks.natural_int("seed", seed)
     if seed >= 2**64:
-        raise ValueError(f"seed must be below 2**64, got {checks.given(seed)}")
+        raise ValueError(f"seed must be below 2**64, got {checks.describe(seed)}")
     with (
         seeded(seed, net) as generators, in_mode(net, training=True),
         batches_of_members(net, bool(members or adversary.members)),
     ):  # fmt: skip
-        optim = made_optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
-        schedule = made_schedule(optim, scheduler)
+        optim = build_optimizer(net, optimizer, lr, fast_lr_factor, weight_decay)
+        schedule = build_scheduler(optim, scheduler)
         factor = member_factor(net, optim, member_gradient_factor)
         member_parameters = parameters_of_members(net) if factor != 1 else []
         settings = {} if saving is None else {
@@ -198,11 +198,11 @@ def fit(
             "nll": function_name(nll),
             "scheduler": None if schedule is None else function_name(scheduler),
             "optimizer": type(optim).__qualname__, "optimizer's settings": settings_of(optim),
-            "data": hash_of(*data.tensors, *(validator.batches.tensors if validator else ())),
+            "data": hash_tensors(*data.tensors, *(validator.batches.tensors if validator else ())),
         }  # fmt: skip
         generators |= data.generators | (validator.batches.generators if validator else {})
-        keeper = Keeper(net, optim, schedule, generators, settings, saving)
-        history = History(epochs, kl, held.patience if held else None, keeper.resume())
+        checkpointer = Checkpointer(net, optim, schedule, generators, settings, saving)
+        history = History(epochs, kl, held.patience if held else None, checkpointer.resume())
         with _progress(epochs, len(history.rows), bar) as progress:
             while not history.over:
                 for inputs, targets in data:
@@ -226,12 +226,12 @@ def fit(
                     if not parameter.isfinite().all():
                         history.fail(f"{name} is not finite")
                 history.end_epoch(beta, validator.score() if validator else None)
-                keeper.keep(history)
+                checkpointer.save(history)
                 progress.update()
                 if report is not None:
                     report(dict(history.rows[-1]))
         if held is not None and held.patience is not None:
-            keeper.restore(history)
+            checkpointer.restore(history)
     return history.rows
 
 
@@ -257,7 +257,7 @@ def _precision(autocast: Any) -> Callable[[str], Any]:
     if autocast is None:
         return nullcontext
     if not isinstance(autocast, torch.dtype):
-        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.given(autocast)}")
+        raise TypeError(f"autocast must be torch.bfloat16 or None, got {checks.describe(autocast)}")
     if autocast != torch.bfloat16:
         why = ", which needs a gradient scaler" if autocast == torch.float16 else ""
         raise ValueError(f"autocast must be torch.bfloat16 or None, got {autocast}{why}")

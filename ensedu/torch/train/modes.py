@@ -10,7 +10,7 @@ from torch import nn
 
 from ensedu.torch.base import Ensemble
 
-WORDS = {
+FLAG_WORDS = {
     ("training", False): "in eval mode", ("training", True): "in training mode",
     ("own_batches", False): "with one batch for all members",
     ("own_batches", True): "with a batch for each member",
@@ -18,7 +18,7 @@ WORDS = {
 
 
 @dataclass(eq=False)
-class _Wish:
+class _FlagClaim:
     """What one thread needs a flag of some modules to be, and what it was before."""
 
     thread: int
@@ -27,7 +27,7 @@ class _Wish:
     before: dict[nn.Module, bool]
 
 
-_wishes: list[_Wish] = []
+_claims: list[_FlagClaim] = []
 _lock = threading.Lock()
 
 
@@ -62,28 +62,28 @@ def _flag(parts: Iterable[nn.Module], flag: str, wanted: bool) -> Iterator[None]
 
     Raises ``RuntimeError`` where another thread needs another value: modules have one for all.
     """
-    own = _Wish(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
+    claimed = _FlagClaim(threading.get_ident(), flag, wanted, {p: getattr(p, flag) for p in parts})
 
-    def others() -> list[_Wish]:
-        same = (wish for wish in _wishes if wish.flag == flag and wish.thread != own.thread)
-        return [wish for wish in same if wish.before.keys() & own.before.keys()]
+    def others() -> list[_FlagClaim]:
+        same = (claim for claim in _claims if claim.flag == flag and claim.thread != claimed.thread)
+        return [claim for claim in same if claim.before.keys() & claimed.before.keys()]
 
     with _lock:
         for other in others():
             if other.wanted != wanted:
                 raise RuntimeError(
-                    f"net is used {WORDS[flag, other.wanted]} by another thread, so it cannot be "
-                    f"used {WORDS[flag, wanted]}; accepted is a copy for each thread, "
+                    f"net is used {FLAG_WORDS[flag, other.wanted]} by another thread, so it cannot "
+                    f"be used {FLAG_WORDS[flag, wanted]}; accepted is a copy for each thread, "
                     "copy.deepcopy(net)"
                 )
-            own.before |= {p: had for p, had in other.before.items() if p in own.before}
-        _wishes.append(own)
+            claimed.before |= {p: had for p, had in other.before.items() if p in claimed.before}
+        _claims.append(claimed)
     try:
         yield
     finally:
         with _lock:
-            _wishes.remove(own)
+            _claims.remove(claimed)
             needed = {part for other in others() for part in other.before}
-            for part, had in own.before.items():
+            for part, had in claimed.before.items():
                 if part not in needed:
                     setattr(part, flag, had)

@@ -80,7 +80,7 @@ def parameter_groups(
     return found
 
 
-def made_optimizer(
+def build_optimizer(
     net: nn.Module, optimizer: Any, lr: Any, fast_lr_factor: float, weight_decay: float
 ) -> Optimizer:
     """Return the optimizer itself, or what it makes of the groups of a net."""
@@ -103,11 +103,13 @@ def made_optimizer(
         )
     made = checks.function("optimizer", optimizer, "optimizer(groups, lr=lr)")(groups, lr=lr)
     if not isinstance(made, Optimizer):
-        raise TypeError(f"optimizer must return a torch.optim.Optimizer, got {checks.given(made)}")
+        raise TypeError(
+            f"optimizer must return a torch.optim.Optimizer, got {checks.describe(made)}"
+        )
     return made
 
 
-def made_schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
+def build_scheduler(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
     """Return what a scheduler makes of an optimizer."""
     if scheduler is None:
         return None
@@ -115,7 +117,7 @@ def made_schedule(optimizer: Optimizer, scheduler: Any) -> LRScheduler | None:
     if not isinstance(made, LRScheduler) or isinstance(made, ReduceLROnPlateau):
         raise TypeError(
             "scheduler must return a torch.optim.lr_scheduler.LRScheduler whose step() needs no "
-            f"metric, got {checks.given(made)}"
+            f"metric, got {checks.describe(made)}"
         )
     return made
 

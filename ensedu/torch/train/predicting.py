@@ -68,19 +68,19 @@ def predict(
     torch.Size([12, 11, 2])
     """
     if not isinstance(net, nn.Module):
-        raise TypeError(f"net must be a torch.nn.Module, got {checks.given(net)}")
+        raise TypeError(f"net must be a torch.nn.Module, got {checks.describe(net)}")
     if checks.positive_int("samples", samples) > 1 and (noise is not None or not draws_noise(net)):
         why = "one noise" if noise is not None else "a net that draws nothing"
         raise ValueError(f"samples must be 1 for {why}, got {samples}")
     if is_stream(x):
         if batch_size is not None:
             raise ValueError(
-                f"batch_size must be None for a stream x, got {checks.given(batch_size)}"
+                f"batch_size must be None for a stream x, got {checks.describe(batch_size)}"
             )
         return predict_minibatches(net, _inputs_of_stream(x, targets), samples=samples, noise=noise)
     if targets is not None:
         raise ValueError(
-            f"targets must be None for x that is no stream, got {checks.given(targets)}"
+            f"targets must be None for x that is no stream, got {checks.describe(targets)}"
         )
     examples = number_of_examples("x", x)
     size = examples if batch_size is None else checks.positive_int("batch_size", batch_size)
@@ -119,7 +119,7 @@ def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs
             if not isinstance(batch, (tuple, list)) or len(batch) != 2:
                 raise TypeError(
                     f"x must give pairs (inputs, targets) with targets=True, got "
-                    f"{checks.given_array(batch)} in batch {number}"
+                    f"{checks.describe_array(batch)} in batch {number}"
                 )
             batch = batch[0]
         elif targets is None and isinstance(batch, (tuple, list)) and len(batch) > 1:
@@ -154,7 +154,7 @@ def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
     """Return the outputs of one draw, with one axis in front of the batch."""
     outputs = call(net, x) if noise is None else call(net, x, noise=noise)
     if not named_tensors(outputs, "the output"):
-        raise TypeError(f"net must return tensors, got {checks.given(outputs)}")
+        raise TypeError(f"net must return tensors, got {checks.describe(outputs)}")
     examples = number_of_examples("x", x)
     return map_tensors(lambda _, y: _with_one_leading_axis(net, y, examples), outputs, "the output")
 

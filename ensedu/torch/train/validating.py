@@ -33,7 +33,7 @@ class Validator:
         if held.score == "mixture" and not _takes_reduction(nll):
             raise ValueError(
                 "score must be 'mean' or a function for an nll that has no reduction, got "
-                f"'mixture' and {checks.given(nll)}"
+                f"'mixture' and {checks.describe(nll)}"
             )
 
     def score(self) -> float:
@@ -85,5 +85,5 @@ def _one_number(value: Any) -> float:
         if getattr(value, "ndim", 0) == 0 and not isinstance(value, str):
             return float(value)
     raise TypeError(
-        f"score must return one number, less being better, got {checks.given_array(value)}"
+        f"score must return one number, less being better, got {checks.describe_array(value)}"
     )

@@ -95,7 +95,7 @@ def test_passes_are_those_that_run():
 
     def outputs(name):
         job = small.job(task, CONTESTANTS[name])
-        return len(CONTESTANTS[name].train(job)(job.given.test[0]).mean)
+        return len(CONTESTANTS[name].train(job)(job.data.test[0]).mean)
 
     for name in (
         "wide", "long", "deep_ensemble", "batch_ensemble", "rank1", "mean_field", "mc_dropout",

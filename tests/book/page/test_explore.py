@@ -160,7 +160,7 @@ def test_axes_and_colors_stay_unless_a_reason_is_given(frame, what, book, monkey
     monkeypatch.delenv("ENSEDU_BOOK")
     live = explore(frame, alt="a", limit=[2, 3])
     with pytest.raises(ValueError, match="rescale"):
-        live._frame({"limit": 3})
+        live.source.png({"limit": 3})
 
 
 def test_in_the_book_all_frames_are_drawn_in_four_looks(book):

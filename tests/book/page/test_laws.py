@@ -186,7 +186,7 @@ def test_a_trainer_says_what_it_shows(given, flags, monkeypatch, tmp_path):
     assert widget._options["distributions"] == ("distributions" in flags)
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))
     page = live(**{"width": 5, "hidden_layers": 1} | given, alt="words")
-    root = BeautifulSoup(page.html(tmp_path), "html.parser").div
+    root = BeautifulSoup(page.html(), "html.parser").div
     assert root.attrs.keys() == {"class", *(f"data-{flag}" for flag in flags)}
     assert {image["alt"] for image in root("img")} == {"words"}
     if "full" in flags:
@@ -204,5 +204,5 @@ def test_no_word_can_end_a_script(monkeypatch, tmp_path):
     trainer = small(alt="a")
     axes = [{"name": "</script>", "middle": 0.0, "unit": 1.0}] * 2
     trainer.state = {**trainer.state, "axes": axes}
-    root = BeautifulSoup(trainer.html(tmp_path), "html.parser").div
+    root = BeautifulSoup(trainer.html(), "html.parser").div
     assert json.loads(root.script.string)["axes"] == axes

@@ -23,11 +23,11 @@ from ensedu import command, contest
 from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_table import plans
-from ensedu.contest.one_table.compare import fold_row
-from ensedu.contest.one_table.plans import as_task
-from ensedu.contest.one_table.tables import LEAST_ROWS, read_file, understand
-from ensedu.contest.one_table.verdicts import covered, rows_to_settle, verdicts
-from ensedu.contest.rounds import FRESH, run_split
+from ensedu.contest.one_table.compare import run_fold
+from ensedu.contest.one_table.plans import make_task
+from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
+from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
+from ensedu.contest.rounds import SCORED_STARTS, run_split
 from ensedu.contest.statistics import DELTA, TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
@@ -89,7 +89,7 @@ BAD = [
 @pytest.mark.parametrize(("bad", "options", "words"), BAD)
 def test_what_cannot_be_compared_is_named(bad, options, words):
     with pytest.raises((TypeError, ValueError), match=words):
-        understand(bad, **{"target": "y"} | options)
+        prepare_table(bad, **{"target": "y"} | options)
 
 
 def test_a_file_is_read_or_named(tmp_path):
@@ -118,8 +118,8 @@ def test_what_is_done_with_columns_is_said():
         pool=[None, *["yes"] * 3, *[None] * (N - 4)],
     )  # fmt: skip
     twice = pd.concat([own, own.iloc[:5], own.iloc[5:8].assign(y=np.nan)])
-    found = understand(twice, "y")
-    done = {one.name: (one.kind, one.treatment, one.note) for one in found.about.columns}
+    found = prepare_table(twice, "y")
+    done = {one.name: (one.kind, one.treatment, one.note) for one in found.description.columns}
     left = {name: note for name, (_, how, note) in done.items() if how == "left out"}
     assert left == {
         "number": "names each row", "code": "names each row", "one": "is constant",
@@ -133,13 +133,13 @@ def test_what_is_done_with_columns_is_said():
     assert done["pool"] == ("names", "1 words, one-hot", gaps)
     assert found.x["pool"].value_counts().to_dict() == {"(gap)": N - 3, "yes": 3}
     assert done["gaps"][2] == "gaps: 1, as the median" and done["word"][1] == "2 words, one-hot"
-    assert "Rows without y are left out: 3." in found.about.notes
-    assert "Copies of another row are left out: 5." in found.about.notes
-    assert "Dates are read with the day first." in found.about.notes
+    assert "Rows without y are left out: 3." in found.description.notes
+    assert "Copies of another row are left out: 5." in found.description.notes
+    assert "Dates are read with the day first." in found.description.notes
     assert found.reader.log and np.allclose(found.y[:, 0], np.log(price))
-    copies = [words for words in found.about.warnings if "all but says" in words]
+    copies = [words for words in found.description.warnings if "all but says" in words]
     assert [words.split()[0] for words in copies] == ["copy"]
-    assert any(words.startswith("day is a date") for words in found.about.warnings)
+    assert any(words.startswith("day is a date") for words in found.description.warnings)
     pd.testing.assert_frame_equal(found.reader.inputs(own.iloc[:7]), found.x.iloc[:7])
     written = found.reader.as_written(found.x)
     assert written["far"].max() == pytest.approx(1e6) and written["word"].equals(found.x["word"])
@@ -160,7 +160,7 @@ def test_what_is_done_with_columns_is_said():
     ],
 )
 def test_the_task_is_found(y, task, classes):
-    found = understand(frame(y=y), "y", task=task)
+    found = prepare_table(frame(y=y), "y", task=task)
     assert found.reader.classes == classes and found.y.ndim == (1 if classes else 2)
     np.testing.assert_array_equal(found.reader.targets(y), found.y)
     assert not classes or found.reader.targets(["elm"]).tolist() == [-1]
@@ -172,14 +172,14 @@ def test_groups_order_and_copies_of_classes_are_warned_of():
     rng = np.random.default_rng(3)
     patient = np.repeat(rng.permutation(40), 5)
     y = 9 * rng.standard_normal(40)[patient] + rng.standard_normal(200)
-    found = understand(frame(200, y=y, patient=patient), "y").about.warnings
+    found = prepare_table(frame(200, y=y, patient=patient), "y").description.warnings
     assert any("grouped by patient" in words for words in found)
     walk = frame(200, y=np.cumsum(rng.standard_normal(200)))
-    assert any("Neighboring" in words for words in understand(walk, "y").about.warnings)
-    assert not understand(frame(200), "y").about.warnings
+    assert any("Neighboring" in words for words in prepare_table(walk, "y").description.warnings)
+    assert not prepare_table(frame(200), "y").description.warnings
     kind = rng.integers(0, 2, 200)
     told = frame(200, y=np.array(["no", "yes"])[kind], told=np.array(["n", "y"])[kind])
-    assert [w.split()[0] for w in understand(told, "y").about.warnings] == ["told"]
+    assert [w.split()[0] for w in prepare_table(told, "y").description.warnings] == ["told"]
 
 
 WORDS = st.sampled_from(["oak", "$3", "2024-01-02", "7%", ""])
@@ -197,7 +197,7 @@ def test_a_frame_is_understood_or_its_fault_is_named(columns, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of pandas, about mixed columns
         try:
-            found = understand(table, "y")
+            found = prepare_table(table, "y")
         except (TypeError, ValueError) as error:
             assert "must" in str(error)
             return
@@ -244,18 +244,18 @@ def test_rows_are_those_of_a_contest_with_its_settings(run):
 def test_a_table_of_the_contest_gets_the_contests_row():
     columns = data("modeldata", "concrete").drop(columns="rownames").drop_duplicates()
     recipe = columns.groupby([*columns.columns.drop(["age", "compressive_strength"])]).ngroup()
-    found = understand(
+    found = prepare_table(
         columns.assign(recipe=recipe), "compressive_strength", group="recipe", name="concrete"
     )
-    own, wanted = as_task(found, 0, len(found.y))[0], TASKS["concrete"]()
+    own, wanted = make_task(found, 0, len(found.y))[0], TASKS["concrete"]()
     np.testing.assert_array_equal(own.x.to_numpy(), wanted.x.to_numpy())
     np.testing.assert_array_equal(own.y, wanted.y)
     assert (own.steps, own.batch_size, own.hidden) == (wanted.steps, wanted.batch_size, (50, 50))
-    row = fold_row(own, "linear", CONTESTANTS["linear"], 3, 4, False)
+    row = run_fold(own, "linear", CONTESTANTS["linear"], 3, 4, False)
     committed = measured.row(
         measured.load("contest/concrete")["rows"], contestant="linear", split=3, task="concrete"
     )
-    for own, wanted in zip(row["nll"], (committed, committed["scaled"]), strict=True):
+    for own, wanted in zip(row.nll, (committed, committed["scaled"]), strict=True):
         assert own == pytest.approx(wanted["nll"], rel=1e-4)
 
 
@@ -297,7 +297,7 @@ def test_until_it_is_done_it_says_so(run, tmp_path, monkeypatch):
 
 def test_words_and_coverage_follow_from_the_rows(run):
     _, _, found = run
-    data, task = found.data, as_task(understand(frame(), "y", name="small"), 0, N)[0]
+    data, task = found.data, make_task(prepare_table(frame(), "y", name="small"), 0, N)[0]
     tested = [rows_of_split(task, fold)["test"] for fold in range(SPLITS)]
     assert sorted(data["held_out"]["row"]) == [*range(N)]
     fit, test = len(rows_of_split(task, 0)["fit"]), len(tested[0])
@@ -325,7 +325,7 @@ def test_it_shows_itself_and_writes_its_report(run, tmp_path):
     _, options, found = run
     table = found.table.set_index(["contestant", "temperature"])
     rows = [row for row in found.findings.rows if row.contestant == "linear" and row.temperature]
-    (said,) = (one for one in found.findings.said() if one.contestant == "linear")
+    (said,) = (one for one in found.findings.ranked() if one.contestant == "linear")
     one = table.loc["linear", True]
     assert one["nll"] == pytest.approx(np.mean([row.nll for row in rows]))
     assert (one["difference"], one["word"]) == (said.difference, said.word)
@@ -396,7 +396,7 @@ def test_the_worst_group_is_the_least_likely():
     inside[150:170] = False
 
     def worst(x):
-        return covered(x, inside, 0.9, [10**5]).worst
+        return measure_coverage(x, inside, 0.9, [10**5]).worst
 
     found = worst(x)
     assert (found.column, found.rows, found.inside) == ("n", 50, 30)
@@ -418,7 +418,7 @@ def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck()
     within, bad, fold = 0, 0, np.repeat(np.arange(5), 40)
     for _ in range(tables):  # the 18th of 19 scores
         inside = rng.random(200) <= np.sort(rng.random((5, 19)), axis=1)[fold, 17]
-        found = covered(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
+        found = measure_coverage(pd.DataFrame({"w": rng.permutation(word)}), inside, 0.9, [19] * 5)
         within += found.luck[0] <= found.inside <= found.luck[1]
         bad += found.worst.p < 0.05
     assert binom.ppf(1e-3, tables, 0.95) <= within <= binom.ppf(1 - 1e-3, tables, 0.97)
@@ -428,7 +428,7 @@ def test_luck_leaves_19_of_20_tables_in_its_band_and_few_groups_hardly_by_luck()
 def test_folds_follow_in_time_or_keep_groups():
     when = np.random.default_rng(6).permutation(N) // 2
     table = frame(day=pd.to_datetime("2024-01-01") + pd.to_timedelta(when, "D"), g=when % 17)
-    by_time, by_group = understand(table, "y", time="day"), understand(table, "y", group="g")
+    by_time, by_group = prepare_table(table, "y", time="day"), prepare_table(table, "y", group="g")
     assert "day" not in by_time.x and "g" not in by_group.x
     task = Task(name="t", label="t", x=by_time.x, y=by_time.y, time=by_time.time)
     seen = []
@@ -451,17 +451,17 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
 
     monkeypatch.setattr(plans, "in_processes", told)
     monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
-    small, large = (understand(frame(rows), "y") for rows in (N, 4 * plans.USUAL_ROWS))
-    first = [*plans.FIRST, *plans.TABULAR] if tabm else [*plans.FIRST]
+    small, large = (prepare_table(frame(rows), "y") for rows in (N, 4 * plans.USUAL_ROWS))
+    first = [*plans.ALWAYS, *plans.TABULAR] if tabm else [*plans.ALWAYS]
 
     def planned(table, minutes, **given):
         found = plans.comparison_plan(table, minutes=minutes, seed=0, workers=1, **given)
         rows = found.subsample.rows if found.subsample else len(table.y)
         return [*found.labels], found.search.starts, found.search.part, rows
 
-    assert planned(small, 1e6) == ([*first, *sorted(plans.MORE)], FRESH, 1.0, N)
+    assert planned(small, 1e6) == ([*first, *sorted(plans.IF_TIME)], SCORED_STARTS, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
-    assert planned(small, 0.01) == (first, 1, plans.SHORTER[-1], N)
+    assert planned(small, 0.01) == (first, 1, plans.LENGTH_FRACTIONS[-1], N)
     who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
     assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 

@@ -9,9 +9,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from ensedu.contest.one_table.findings import Findings
-from ensedu.contest.one_table.ledger import typed
+from ensedu.contest.one_table.ledger import from_dict
 from ensedu.contest.one_table.report import page
-from ensedu.contest.one_table.words import sentences, written
+from ensedu.contest.one_table.words import report_json, sentences
 
 LABELS = {
     "linear": "linear model", "boosting": "gradient boosting", "single": "one network",
@@ -66,17 +66,17 @@ def data(*verdicts, finished=True, **table):
 
 
 def answer(found):
-    return " ".join(sentences(typed(Findings, found)))
+    return " ".join(sentences(from_dict(Findings, found)))
 
 
 def soup(found):
-    return BeautifulSoup(page(typed(Findings, found)), "html.parser")
+    return BeautifulSoup(page(from_dict(Findings, found)), "html.parser")
 
 
 def test_a_file_holds_what_was_found_and_what_is_said_of_it():
-    found = typed(Findings, WHOLE | {"failed": {"linear": ODD}})
-    data = json.loads(written(found))
-    assert typed(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
+    found = from_dict(Findings, WHOLE | {"failed": {"linear": ODD}})
+    data = json.loads(report_json(found))
+    assert from_dict(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
     assert data["answer"] == answer(WHOLE)
     assert data["decisions"][-1] == f"linear model is left out: {ODD}"
 

@@ -60,7 +60,7 @@ def test_with_one_member_it_is_one_network(classes):
     task = small.task(classes=classes)
     found = mimo.train_mimo(small.job(task, ROW), members=1)
     single = networks.train_network(small.job(task, CONTESTANTS["single"]))
-    x, part = small.job(task, ROW).given.test[0], "logits" if classes else "mean"
+    x, part = small.job(task, ROW).data.test[0], "logits" if classes else "mean"
     np.testing.assert_array_equal(getattr(found(x), part), getattr(single(x), part))
     assert found.kept == single.kept
 
@@ -69,7 +69,7 @@ def test_with_one_member_it_is_one_network(classes):
 def test_a_forecast_is_the_mixture_of_its_heads(classes):
     job = small.job(small.task(classes=classes), ROW)
     trained = ROW.train(job)
-    x = job.given.test[0]
+    x = job.data.test[0]
     with torch.no_grad():
         out = trained.net.net(torch.from_numpy(np.tile(x, 4)).float()).double().numpy()
     out, found = np.stack(np.split(out, 4, axis=1)), trained(x)

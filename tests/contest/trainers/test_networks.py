@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
-from ensedu.contest.contestants import CONTESTANTS, LONGER
+from ensedu.contest.contestants import CONTESTANTS, LONGEST_FACTOR
 from ensedu.contest.jobs import LENGTHS
 from ensedu.contest.trainers import networks, swag
 from ensedu.torch import predict
@@ -59,7 +59,7 @@ def test_a_network_trains_and_repeats_its_forecast(name, make):
     task = make()
     job = small.job(task, CONTESTANTS[name], epochs=1)
     first, again = (networks.train_network(job) for _ in range(2))
-    x = job.given.test[0]
+    x = job.data.test[0]
     one, other, anew = first(x), first(x), again(x)
     parts = ["logits"] if task.classes else ["mean", "variance"]
     for part in parts:
@@ -76,7 +76,7 @@ def test_a_network_trains_and_repeats_its_forecast(name, make):
 def test_the_forecast_is_the_networks_own_outputs():
     job = small.job(small.task(), CONTESTANTS["deep_ensemble"])
     found = networks.train_network(job)
-    x = job.given.test[0]
+    x = job.data.test[0]
     out = predict(found.net, torch.from_numpy(x).float()).double().numpy()
     np.testing.assert_array_equal(found(x).mean, uncertainty.gaussian_heads(out)[0])
     assert found.kept == counting.count(found.net).total
@@ -85,7 +85,7 @@ def test_the_forecast_is_the_networks_own_outputs():
 @pytest.mark.parametrize("epochs", [2, 3])
 def test_the_rate_falls_to_0_as_a_cosine_over_its_own_epochs(epochs, monkeypatch):
     job = small.job(small.task(steps=12), CONTESTANTS["single"], epochs=epochs)
-    every = epochs * math.ceil(len(job.given.fit[0]) / 17)
+    every = epochs * math.ceil(len(job.data.fit[0]) / 17)
     rates, step = [], torch.optim.AdamW.step
 
     def spied(self, *args, **options):
@@ -111,7 +111,7 @@ def test_dropout_draws_a_mask_an_example_in_training_and_a_pass_in_prediction(mo
     job = small.job(small.task(hidden=(97, 89)), CONTESTANTS["mc_dropout"], epochs=1)
     found = networks.train_network(job)
     assert masks and min(masks) > 1  # rows drop other units, and so many others
-    x = np.repeat(job.given.test[0][:1], 11, axis=0)
+    x = np.repeat(job.data.test[0][:1], 11, axis=0)
     mean = found(x).mean
     np.testing.assert_allclose(mean, np.repeat(mean[:, :1], 11, axis=1), atol=1e-5)
     assert np.ptp(mean, axis=0).min() > 0.01
@@ -136,14 +136,14 @@ def test_lengths_of_some():
     assert lengths("single", 100) == [12, 35, 100]
     assert lengths("single", 8) == [1, 3, 8]
     assert lengths("single", 1) == [1]
-    assert lengths("long", 100) == [12, 35, 100, 100 * LONGER]
+    assert lengths("long", 100) == [12, 35, 100, 100 * LONGEST_FACTOR]
 
 
 def test_few_rows_to_fit_on_are_one_batch():
     job = small.job(small.task(batch_size=97), CONTESTANTS["single"], epochs=3)
-    rows = len(job.given.fit[0])
+    rows = len(job.data.fit[0])
     assert rows < 97 and (job.batch_size, job.steps) == (rows, 3)
-    assert CONTESTANTS["swag"].train(job)(job.given.test[0]).mean.shape[0] == 32
+    assert CONTESTANTS["swag"].train(job)(job.data.test[0]).mean.shape[0] == 32
     assert (JOB.batch_size, JOB.steps) == (17, JOB.epochs * -(-rows // 17))
 
 
@@ -177,7 +177,7 @@ def test_a_forecast_repeats_and_leaves_the_network_as_it_is():
     job = small.job(small.task(classes=True, steps=20), CONTESTANTS["swag"])
     found = swag.train_swag(job)
     before = parameters_to_vector(found.net.parameters()).detach().clone()
-    one, other = (found(job.given.test[0]).logits for _ in range(2))
+    one, other = (found(job.data.test[0]).logits for _ in range(2))
     np.testing.assert_array_equal(one, other)
     assert len(one) == 32 and np.ptp(one, axis=0).max() > 0
     assert torch.equal(parameters_to_vector(found.net.parameters()), before)
@@ -200,14 +200,14 @@ def model(name, job):
 def test_it_is_the_model_of_scikit_learn(name, classes):
     row = CONTESTANTS[name]
     job = small.job(small.task(classes=classes), row, 2, epochs=7 if name == "boosting" else None)
-    found = row.train(job)(job.given.test[0])
-    x, y = job.given.fit
+    found = row.train(job)(job.data.test[0])
+    x, y = job.data.fit
     own = model(name, job).fit(x, y.ravel())
     if classes:
-        np.testing.assert_allclose(found.averaged, own.predict_proba(job.given.test[0]), atol=1e-5)
+        np.testing.assert_allclose(found.averaged, own.predict_proba(job.data.test[0]), atol=1e-5)
         return
-    np.testing.assert_allclose(found.mean[0, :, 0], own.predict(job.given.test[0]), rtol=1e-9)
-    known, selected = own.predict(job.given.select[0]), job.given.select[1][:, 0]
+    np.testing.assert_allclose(found.mean[0, :, 0], own.predict(job.data.test[0]), rtol=1e-9)
+    known, selected = own.predict(job.data.select[0]), job.data.select[1][:, 0]
     assert found.variance == pytest.approx(((known - selected) ** 2).mean())
 
 
@@ -215,7 +215,7 @@ def test_a_class_that_no_row_to_fit_on_has_is_possible():
     row = CONTESTANTS["linear"]
     task = small.task(classes=True)
     job = small.job(task, row)
-    x, y = job.given.fit
+    x, y = job.data.fit
     y[y == 3] = 2
     p = row.train(job)(x).averaged
     assert p.shape == (len(x), small.k)

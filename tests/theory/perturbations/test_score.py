@@ -118,7 +118,7 @@ def test_scores_are_gradients_by_torch_in_parts_too(decay, monkeypatch):
     gradient = torch.func.grad(loss_in_torch(net, x, y, decay))
     wanted = np.stack([-gradient(torch.from_numpy(one)).numpy() for one in V])
     np.testing.assert_allclose(score(V), wanted, rtol=0, atol=1e-14)
-    monkeypatch.setattr("ensedu.theory.perturbations.AT_ONCE", 3 * B * n)
+    monkeypatch.setattr("ensedu.theory.perturbations.NUMBERS_AT_ONCE", 3 * B * n)
     np.testing.assert_allclose(score(V), wanted, rtol=0, atol=1e-14)
 
 

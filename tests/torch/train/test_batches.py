@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
 from ensedu.torch.train import batches
-from ensedu.torch.train.batches import check_examples, first_not_finite, hash_of, rows_of
+from ensedu.torch.train.batches import check_examples, first_not_finite, hash_tensors, rows_of
 from tests.torch.train.tools import (
     STEPS,
     B,
@@ -153,8 +153,8 @@ def test_a_fingerprint_is_a_hash_of_all_numbers_in_order(monkeypatch):
     for name, value in (("(22, 5) torch.float64 ", x), ("(22,) torch.int64 ", y)):
         known.update(name.encode() + value.contiguous().numpy().tobytes())
     for size in (1, 13, 1000):
-        monkeypatch.setattr(batches, "PIECE", size)
-        assert hash_of(x, y) == known.hexdigest()[:16]
+        monkeypatch.setattr(batches, "PIECE_SIZE", size)
+        assert hash_tensors(x, y) == known.hexdigest()[:16]
 
 
 @given(st.lists(st.integers(1, 7), max_size=4), st.booleans(), st.integers(1, 60), st.data())
@@ -167,7 +167,7 @@ def test_the_first_that_is_not_finite(shape, turned, size, data):
     for i, word in bad.items():
         x[tuple(map(int, np.unravel_index(i, x.shape)))] = float(word)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "PIECE", size)
+        patch.setattr(batches, "PIECE_SIZE", size)
         found = first_not_finite(x), first_not_finite(x, infinite_ok=True)
     places = [np.argwhere(~np.isfinite(x.numpy())), np.argwhere(np.isnan(x.numpy()))]
     assert found == tuple(tuple(map(int, some[0])) if len(some) else None for some in places)
@@ -216,4 +216,4 @@ def test_data_in_a_file_are_not_copied(tmp_path):
     net = nn.Linear(16, 1)
     assert megabytes_above(lambda x: check_examples(net, "x", x, "y", x[:, :1]), x) < 32
     assert megabytes_above(lambda x: et.predict(net, x, batch_size=1000), x) < 32
-    assert megabytes_above(hash_of, x.view(16, -1).mT) < 32  # not in the order of the file
+    assert megabytes_above(hash_tensors, x.view(16, -1).mT) < 32  # not in the order of the file

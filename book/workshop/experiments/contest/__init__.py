@@ -95,16 +95,16 @@ def predictions(contestant: str) -> dict[str, Any]:
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
     task, who = TASKS["concrete"](), ENTRANTS[contestant]
-    own, setting = split_of(task, 0), who.tries[row["setting"]]
+    data, setting = split_of(task, 0), who.tries[row["setting"]]
     with one_thread():
-        trained = fresh_start(task, own, contestant, who, 0, 0, setting, row["epoch"])
-        test, held_out = trained(own.test[0]), trained(own.calibrate[0])
+        trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epoch"])
+        test, held_out = trained(data.test[0]), trained(data.calibrate[0])
     mean, variance = test.moments
     return {
-        "mean": (own.center + own.unit * mean[:, 0]).tolist(),
-        "std": (own.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": conformal_quantile(held_out.strangeness(own.calibrate[1]), COVERAGE),
-        "nll": test.scores(own.test[1], own.unit)["nll"],
+        "mean": (data.center + data.unit * mean[:, 0]).tolist(),
+        "std": (data.unit * np.sqrt(variance[:, 0])).tolist(),
+        "factor": conformal_quantile(held_out.strangeness(data.calibrate[1]), COVERAGE),
+        "nll": test.scores(data.test[1], data.unit)["nll"],
     }
 
 

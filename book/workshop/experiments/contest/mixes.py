@@ -50,9 +50,9 @@ class Mix:
 @cache
 def chosen() -> tuple[Mix, ...]:
     """Return the three ordinary mixtures, the weakest first, and then the three unusual ones."""
-    own = split_of(TASKS["concrete"](), 0)
-    x, y = own.test[0], own.center + own.unit * own.test[1][:, 0]
-    distance = np.linalg.norm(x[:, None] - own.fit[0], axis=-1).min(axis=1)
+    data = split_of(TASKS["concrete"](), 0)
+    x, y = data.test[0], data.center + data.unit * data.test[1][:, 0]
+    distance = np.linalg.norm(x[:, None] - data.fit[0], axis=-1).min(axis=1)
     rows = {"ordinary": _ordinary(y, distance), "unusual": _unusual(x, distance)}
     return tuple(
         Mix(name, kind, row, float(y[row]), float(distance[row]))

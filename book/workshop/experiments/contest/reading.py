@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
-from ensedu.contest.rounds import FRESH
+from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
@@ -173,8 +173,8 @@ def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
             for task in tasks
         ]
         for way, part in (
-            ("its first copy alone", slice(FRESH)),
-            ("its second", slice(FRESH, None)),
+            ("its first copy alone", slice(SCORED_STARTS)),
+            ("its second", slice(SCORED_STARTS, None)),
         )
     }
     fewer = {

@@ -310,8 +310,8 @@ def table(
         y = (np.log(values) if log else values)[:, None]
     else:
         y = np.unique(values, return_inverse=True)[1]
-    own = x.iloc[rows].reset_index(drop=True)
-    return Task(name=name, label=LABELS[name], x=own, y=y[rows], groups=groups[rows])
+    x_of_rows = x.iloc[rows].reset_index(drop=True)
+    return Task(name=name, label=LABELS[name], x=x_of_rows, y=y[rows], groups=groups[rows])
 
 
 def with_logarithms(x: Any) -> Any:

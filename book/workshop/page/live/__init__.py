@@ -9,7 +9,6 @@
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -154,14 +153,14 @@ def live(
     if distributions:
         _check_distributions(state, small)
     if not isinstance(tries, (list, tuple)):
-        raise TypeError(f"tries must be a list of dicts, got {checks.given(tries)}")
+        raise TypeError(f"tries must be a list of dicts, got {checks.describe(tries)}")
     asked = [_checked_try(state, one) for one in tries]
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
     slider_checks.figure_name(name)
-    if book.folder():
+    if folder := book.folder():
         shown = [title for title, flag in flags.items() if flag]
-        return Page(state, shown, band, asked, name=name, caption=caption, alt=alt)
+        return Page(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
     from workshop.page.live.widget import Live
 
     return Live(state, {**flags, "tries": asked, "behind": band})
@@ -191,10 +190,10 @@ class Page:
     """The trainer on a page of the book, whose still picture shows a curve."""
 
     def __init__(
-        self, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None,
+        self, folder: Path, state: dict[str, Any], flags: list[str], band: dict[str, Any] | None,
         tries: list[dict[str, Any]], *, name: str, caption: str, alt: str,
     ) -> None:  # fmt: skip
-        self.state, self._flags = state, flags
+        self._folder, self.state, self._flags = folder, state, flags
         given = {"behind": band, "tries": tries}
         written = {title: json.dumps(value) if value else "" for title, value in given.items()}
         self._named = {"name": name, "caption": caption, **written}
@@ -203,9 +202,9 @@ class Page:
     def __repr__(self) -> str:
         return trainer_state.as_text(self.state)
 
-    def html(self, folder: Path) -> str:
-        """Draw the still picture into `folder`; return it, and the state for the script."""
-        picture = Frames([self._picture.readable], folder).pictures(self._picture.alt())
+    def html(self) -> str:
+        """Draw the still picture into the folder; return it, and the state for the script."""
+        picture = Frames([self._picture.readable], self._folder).pictures(self._picture.alt())
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
@@ -217,4 +216,4 @@ class Page:
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), "text/html": self.html(Path(os.environ[book.BOOK]))}
+        return {"text/plain": repr(self), "text/html": self.html()}

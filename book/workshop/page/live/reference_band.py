@@ -33,7 +33,7 @@ def checked_band(given: Any, state: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     accepted = "None or a dict of x, mean, std and label"
     if not isinstance(given, Mapping):
-        raise TypeError(f"behind must be {accepted}, got {checks.given(given)}")
+        raise TypeError(f"behind must be {accepted}, got {checks.describe(given)}")
     if set(given) != {*PARTS, "label"}:
         keys = ", ".join(map(str, given)) or "none"
         raise ValueError(f"behind must be {accepted}, got the keys {keys}")
@@ -66,7 +66,9 @@ def belongs(band: Mapping[str, Any], state: Mapping[str, Any], side: Mapping[str
 def _array(name: str, value: Any) -> np.ndarray:
     array = slider_checks.as_array(name, value, "an array (B,) of finite numbers")
     if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name} must be an array (B,) of numbers, got {checks.given_array(value)}")
+        raise TypeError(
+            f"{name} must be an array (B,) of numbers, got {checks.describe_array(value)}"
+        )
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ValueError(f"{name} must be an array (B,) of finite numbers, got {array.shape}")
     return array.astype(float)

@@ -67,7 +67,9 @@ class Number:
         number = (checks.natural_int if self.whole else checks.real)(name, value)
         if not self.low <= number <= self.high:
             ends = f"{name} must be from {self.low:g} to {self.high:g}"
-            raise ValueError(f"{ends}, got {checks.shown(value) if self.whole else f'{number:g}'}")
+            raise ValueError(
+                f"{ends}, got {checks.short_repr(value) if self.whole else f'{number:g}'}"
+            )
         return number
 
     def described(self) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def checked_points(value: Any) -> np.ndarray:
     if array.size == 0 and array.ndim < 2:
         array = np.zeros((0, 2))
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
-        raise TypeError(f"points must be {accepted}, got {checks.given_array(value)}")
+        raise TypeError(f"points must be {accepted}, got {checks.describe_array(value)}")
     if array.ndim != 2 or array.shape[1] not in (2, 3):
         raise ValueError(f"points must be {accepted}, got one of shape {array.shape}")
     if len(array) > MOST_POINTS:
@@ -235,12 +237,12 @@ def changed(state: Mapping[str, Any], given: Any) -> dict[str, Any]:
         For anything but a dict of options, for what one cannot be, and for what does not fit.
     """
     if not isinstance(given, Mapping):
-        raise TypeError(f"options must be a dict of names to values, got {checks.given(given)}")
+        raise TypeError(f"options must be a dict of names to values, got {checks.describe(given)}")
     accepted = (*(name for name in FIELDS if name != "task"), "other")
     for name in given:
         if name not in accepted:
             raise ValueError(
-                f"options has the key {checks.shown(name)}, accepted are {', '.join(accepted)}"
+                f"options has the key {checks.short_repr(name)}, accepted are {', '.join(accepted)}"
             )
         if name != "other":
             FIELDS[name].checked(f"options[{name!r}]", given[name])
@@ -340,12 +342,12 @@ def _checked_other(
     if not isinstance(given, Mapping):
         raise TypeError(
             f"{name} must be None or a dict such as {{'method': 'single'}}, "
-            f"got {checks.given(given)}"
+            f"got {checks.describe(given)}"
         )
     for key in given:
         if key not in SIDE:
             raise ValueError(
-                f"{name} has the key {checks.shown(key)}, accepted are {', '.join(SIDE)}"
+                f"{name} has the key {checks.short_repr(key)}, accepted are {', '.join(SIDE)}"
             )
     usual = {key: state[key] for key in SIDE}
     method = SIDE["method"].checked(f"{name}['method']", given.get("method", usual["method"]))

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ensedu import torch as et
-from ensedu.contest.trainers.networks import DROPPED
+from ensedu.contest.trainers.networks import DROPOUT_P
 from tests.book.claiming import Claims, entry, every, reader
 from tests.book.claims.learning.shootout import DEEP, beside, lower, units
 from tests.book.conftest import ran
@@ -120,7 +120,7 @@ says("the best weight is 1.6", best_weight)
 says("it moved w from 2 to 1.6", lambda: (2, line()["w"]))
 says("still have a standard deviation of 0.8", lambda: line()["apart"])
 says("drop the input with probability 0.2", lambda: line()["RATE"])
-says("takes part with 32 passes at rate 0.1", lambda: (reading.passes(MC), DROPPED))
+says("takes part with 32 passes at rate 0.1", lambda: (reading.passes(MC), DROPOUT_P))
 says(["is unclear: its NLL", "dropout is unclear compared"], lambda: beside(MC).word == "unclear")
 says("data from 18 sources by their", lambda: len(units(MC)))
 says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))))

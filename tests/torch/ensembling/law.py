@@ -15,7 +15,7 @@ import ensedu.torch as et
 from ensedu.methods import METHODS as TABLE
 from ensedu.methods import size_option
 from ensedu.torch.base import WeightLayer
-from tests.torch.whole.models import FAST, M
+from tests.torch.ensembling.models import FAST, M
 
 DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 EXACT = {"rtol": 1e-9, "atol": 1e-10}

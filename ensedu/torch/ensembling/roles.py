@@ -70,7 +70,7 @@ class Use:
         return f"{self.path}.{self.key}".lstrip(".")
 
 
-def plan_of(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
+def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
     """Say what of a model has arrays of members.
 
     Raises ``ValueError``, which names all, for matrices of the model's own, and for a tie between
@@ -167,12 +167,12 @@ def _bias_of(
     return name if bias.shape in [(size,) for size in outputs] else ""
 
 
-def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[str, ...]:
+def select_names(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[str, ...]:
     """Return the names of all parts that names, patterns and types mean."""
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise TypeError(
             f"{argument} must be a sequence of names, patterns such as '*.attn' and types, got "
-            f"{checks.given(listed)}"
+            f"{checks.describe(listed)}"
         )
     known = dict(named_parts(model))
     chosen: dict[str, None] = {}
@@ -183,7 +183,7 @@ def names_of(model: nn.Module, listed: Any, argument: str = "shared") -> tuple[s
             names = [name for name in known if name == wanted or fnmatchcase(name, wanted)]
         else:
             raise TypeError(
-                f"{argument} must hold names, patterns and types, got {checks.given(wanted)}"
+                f"{argument} must hold names, patterns and types, got {checks.describe(wanted)}"
             )
         if not names:
             raise ValueError(

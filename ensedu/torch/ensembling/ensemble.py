@@ -9,19 +9,20 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.tensor_checks import class_path
-from ensedu.torch.whole.arrays import give_buffers, options_of, with_arrays
-from ensedu.torch.whole.copies import copied
-from ensedu.torch.whole.members import ModelEnsemble
-from ensedu.torch.whole.modules import DROPOUT_AXES
-from ensedu.torch.whole.refusals import (
+from ensedu.torch.ensembling.arrays import options_of, stack_buffers, start_heads, with_arrays
+from ensedu.torch.ensembling.batching_rules import DROPOUT_AXES
+from ensedu.torch.ensembling.copies import copy_model
+from ensedu.torch.ensembling.deep_ensemble import deep_ensemble
+from ensedu.torch.ensembling.members import ModelEnsemble
+from ensedu.torch.ensembling.model_checks import (
     refuse_captured,
     refuse_modules,
     refuse_parameters,
+    warn_of_training_lost,
     warn_of_unregistered,
 )
-from ensedu.torch.whole.roles import Plan, is_within, names_of, plan_of
-from ensedu.torch.whole.starts import member_copies, start_near, warn_of_training_lost
+from ensedu.torch.ensembling.roles import Plan, is_within, make_plan, select_names
+from ensedu.torch.tensor_checks import class_path
 
 
 def ensemble(
@@ -54,7 +55,7 @@ def ensemble(
       new, or with ``init_std=0.03`` the model's own, each weight times N(1, init_std²).
 
     Normalization, embeddings, vectors, and arrays whose first axis is 1 stay, one copy for all
-    members (`ensedu.torch.whole.roles`). Running statistics, and what else a model keeps in
+    members (`ensedu.torch.ensembling.roles`). Running statistics, and what else a model keeps in
     floating-point buffers, are a member's with BatchEnsemble and rank-1; with mean-field and MC
     dropout they move by the mean over samples. In training mode members are independent, too: each
     has its own statistics of a batch, and its own masks of dropout. The body of a last-layer
@@ -137,18 +138,18 @@ def ensemble(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
     refuse_modules(model)
-    kept = names_of(model, shared, "shared")
-    scaled = names_of(model, modulated, "modulated")
+    kept = select_names(model, shared, "shared")
+    scaled = select_names(model, modulated, "modulated")
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
     if row.apart:
-        return member_copies(model, method, M, kept, options)
+        return deep_ensemble(model, method, M, kept, options)
     if row.drops_units:
         return _with_dropout(model, S, kept)
     if row.body:
         return _with_heads(model, method, M, kept, options)
-    return _with_weights(model, method, M, S, plan_of(model, kept, scaled), kept, options)
+    return _with_weights(model, method, M, S, make_plan(model, kept, scaled), kept, options)
 
 
 def _with_weights(
@@ -165,7 +166,7 @@ def _with_weights(
     if not METHODS[method].members:
         return ModelEnsemble(model, with_arrays(model, plan, method, {}, options), plan, None, S)
     stored = with_arrays(model, plan, method, {"ensemble_size": M}, options)
-    give_buffers(stored, M)
+    stack_buffers(stored, M)
     return ModelEnsemble(model, stored, plan, M, S)
 
 
@@ -178,7 +179,7 @@ def _with_heads(
     warn_of_training_lost(model, method, shared, options)
     stored = with_arrays(model, plan, method, {"ensemble_size": M}, {})
     if options.get("init_std") is not None:
-        start_near(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
+        start_heads(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
     return ModelEnsemble(model, stored, plan, M, None, has_body=True)
 
 
@@ -186,7 +187,7 @@ def _with_dropout(model: nn.Module, S: int | None, shared: tuple[str, ...]) -> M
     """Let dropout stay active."""
     dropouts = _dropouts(model, shared)
     model = _unfused(model)
-    return ModelEnsemble(model, copied(model), Plan((), {}), None, S, dropouts=dropouts)
+    return ModelEnsemble(model, copy_model(model), Plan((), {}), None, S, dropouts=dropouts)
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:
@@ -207,7 +208,7 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
         if head
         else []
     )
-    return plan_of(model, tuple(others), ())
+    return make_plan(model, tuple(others), ())
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
@@ -232,7 +233,7 @@ def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:
 
 def _unfused(model: nn.Module) -> nn.Module:
     """Return a copy whose transformer layers call their parts, dropout among them."""
-    model = copied(model)
+    model = copy_model(model)
     for module in model.modules():
         if isinstance(module, nn.TransformerEncoderLayer):
             module.activation_relu_or_gelu = 0

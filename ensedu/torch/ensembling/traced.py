@@ -11,10 +11,16 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from ensedu.torch.ensembling.batching_rules import (
+    BATCH_AXES,
+    DROPOUT_AXES,
+    dropout_rule,
+    mask_shape,
+    refresh_flat_weights,
+)
+from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.stand_ins import ModuleSpecs
 from ensedu.torch.trees import map_tensors, named_tensors
-from ensedu.torch.whole.modules import BATCHED, DROPOUT_AXES, dropout, list_weights, mask_shape
-from ensedu.torch.whole.parts import Parts
-from ensedu.torch.whole.run import Noise, Run
 
 
 class Traced:
@@ -22,23 +28,23 @@ class Traced:
 
     run: Any = None
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, parts: ModuleSpecs) -> None:
+        self._specs = parts
         self._copies = parts.copies({path: part.plain for path, part in parts.items()})
         for path, part in parts.items():
             own = vars(self._copies[path])
             own["_parameters"] = {**part.plain._parameters}
             own["_buffers"] = {**part.plain._buffers}
-            if part.does is dropout:
+            if part.rule is dropout_rule:
                 own["forward"] = partial(self.dropout, path, self._copies[path])
             elif "forward" not in own:
                 own |= self.forward_of(self._copies[path])
 
     def trains(self) -> bool:
         """Put each module in the mode that it has in the net; return whether one trains."""
-        for path, copied in self._copies.items():
-            copied.training = self._parts[path].there.training
-        return any(copied.training for copied in self._copies.values())
+        for path, copy_model in self._copies.items():
+            copy_model.training = self._specs[path].stored.training
+        return any(copy_model.training for copy_model in self._copies.values())
 
     def outputs(
         self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
@@ -70,7 +76,7 @@ class Traced:
             return {"forward": partial(self.recurrent, module)}
         if kind is nn.Linear:
             return {"forward": partial(self.linear, module)}
-        return {"forward": partial(self.usual_dropout, module)} if kind in DROPOUT_AXES else {}
+        return {"forward": partial(self.plain_dropout, module)} if kind in DROPOUT_AXES else {}
 
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask for the whole batch of one member, whose noise is given."""
@@ -82,9 +88,9 @@ class Traced:
             mask = run.noise[path][name]
         return input * (mask.to(input) / (1 - module.p))
 
-    def usual_dropout(self, module: Any, input: Tensor) -> Tensor:
+    def plain_dropout(self, module: Any, input: Tensor) -> Tensor:
         """Dropout, whose rule under ``vmap`` takes no batch of any size."""
-        drops, batched = DROPOUT_AXES[type(module)], BATCHED.get(type(module), input.ndim)
+        drops, batched = DROPOUT_AXES[type(module)], BATCH_AXES.get(type(module), input.ndim)
         if not module.training or input.ndim != batched:
             return type(module).forward(module, input)
         # Of some kinds whole channels go.
@@ -99,7 +105,7 @@ class Traced:
 
     def recurrent(self, module: Any, *args: Any, **kwargs: Any) -> Any:
         """An RNN, which keeps a list of its parameters."""
-        list_weights(module)
+        refresh_flat_weights(module)
         return type(module).forward(module, *args, **kwargs)
 
     def norm(self, module: Any, input: Tensor) -> Tensor:

@@ -8,15 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
+from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
+from ensedu.torch.ensembling.copies import copy_model
+from ensedu.torch.ensembling.roles import Plan, Use, multiplier
+from ensedu.torch.ensembling.stand_ins import HANDED_ON
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
-from ensedu.torch.whole.copies import copied
-from ensedu.torch.whole.parts import OF_PLACE
-from ensedu.torch.whole.roles import Plan, Use, multiplier
 
 # What an array of a layer is given by the model, by its name.
 FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
@@ -115,7 +116,7 @@ def with_arrays(
     model: nn.Module, plan: Plan, method: str, members: dict[str, int], options: dict[str, Any]
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
-    stored = copied(model)
+    stored = copy_model(model)
     modules, biases = dict(model.named_modules()), plan.weights
     placed: set[str] = set()
     places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
@@ -151,7 +152,7 @@ def with_arrays(
 def _replaced(stored: nn.Module, path: str, layer: nn.Module, names: list[str]) -> nn.Module:
     """Return `stored` with `layer` under all names of the module of this path."""
     plain = vars(stored.get_submodule(path))
-    vars(layer).update((key, plain[key]) for key in OF_PLACE)
+    vars(layer).update((key, plain[key]) for key in HANDED_ON)
     if not path:
         return layer
     for name in names:
@@ -215,7 +216,16 @@ def _start_at(layer: Any, values: dict[str, Any]) -> None:
             parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
 
 
-def give_buffers(stored: nn.Module, members: int) -> None:
+@torch.no_grad()
+def start_heads(heads: Any, head: Any, std: Any) -> None:
+    """Start the layer of each member at the model's, its weights times N(1, std²)."""
+    std = checks.real("init_std", std, low=0.0)
+    heads.weight.normal_(1.0, std).mul_(head.weight)
+    if head.bias is not None:
+        heads.bias.copy_(head.bias)
+
+
+def stack_buffers(stored: nn.Module, members: int) -> None:
     """Give each member running statistics, and all else that floating-point buffers hold."""
     known: dict[int, Any] = {}
     for module in stored.modules():

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from ensedu.torch.base import depends_on_input
 from ensedu.torch.dropout import checked_mask
+from ensedu.torch.ensembling import hidden_axis
 from ensedu.torch.trees import map_tensors, named_tensors
 from ensedu.torch.variational import softplus
-from ensedu.torch.whole import hidden_axis
 
 Noise = dict[str, dict[str, Tensor]]
 
@@ -70,7 +70,7 @@ class Run:
 
         return map_tensors(of_each, tree, name), differ
 
-    def copied(self, inputs: Any) -> Any:
+    def copy_model(self, inputs: Any) -> Any:
         """Return copies, for a model that works in place; of own batches one for each sample."""
         samples = (self.sizes[0] or 1) if self.own_batches else 1
 
@@ -79,11 +79,11 @@ class Run:
 
         return map_tensors(copy, inputs, "input", strict=False)
 
-    def inputs(self, copied: Any) -> Any:
+    def inputs(self, copy_model: Any) -> Any:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
-            return copied
-        return map_tensors(lambda _, x: self.of_member(x), copied, "input", strict=False)
+            return copy_model
+        return map_tensors(lambda _, x: self.of_member(x), copy_model, "input", strict=False)
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
@@ -183,7 +183,7 @@ class Run:
         return None if stacked is None else self.of_member(stacked)
 
 
-class Formed(dict[str, Any]):
+class LazyParameters(dict[str, Any]):
     """Parameters of a layer that are formed only where the model itself reads them."""
 
     def __init__(self, keys: Any, read: Callable[[str], Tensor | None]) -> None:

@@ -8,17 +8,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ensedu.torch.ensembling import hidden_axis
+from ensedu.torch.ensembling.batching_rules import dropout_rule, refresh_flat_weights
+from ensedu.torch.ensembling.roles import PRODUCTS, Plan
+from ensedu.torch.ensembling.run import LazyParameters, Run
+from ensedu.torch.ensembling.stand_ins import (
+    Change,
+    ModuleSpecs,
+    apply_changes,
+    find_changes,
+    snapshot,
+)
+from ensedu.torch.ensembling.traced import Traced
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
-from ensedu.torch.whole import hidden_axis
-from ensedu.torch.whole.changes import Change, changes_of, held, keep
-from ensedu.torch.whole.modules import dropout, list_weights
-from ensedu.torch.whole.parts import Parts
-from ensedu.torch.whole.roles import PRODUCTS, Plan
-from ensedu.torch.whole.run import Formed, Run
-from ensedu.torch.whole.traced import Traced
 
 
-class Passes:
+class Runner:
     """What runs the code of a model with the values of members."""
 
     def __init__(
@@ -39,11 +44,11 @@ class Passes:
     def _make_ready(self) -> None:
         paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
         self.layers = {path: self.stored.get_submodule(path) for path in paths}
-        self._parts = Parts(self.plain, self.stored, self.plan, self.dropouts)
-        self._traced = Traced(self._parts)
+        self._specs = ModuleSpecs(self.plain, self.stored, self.plan, self.dropouts)
+        self._traced = Traced(self._specs)
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("layers", "_parts", "_traced")
+        made = ("layers", "_specs", "_traced")
         return {key: value for key, value in vars(self).items() if key not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -73,7 +78,7 @@ class Passes:
         values = shared | {name: value[place] for name, value in stacked.items()}
         member = copy.deepcopy(self.plain)
         for path, module in member.named_modules():
-            part = self._parts[path]
+            part = self._specs[path]
             for key, (name, source) in part.parameters.items():
                 if source:
                     layer, kind = run.layers[source[0]], source[1]
@@ -86,17 +91,17 @@ class Passes:
             for key, name in part.buffers.items():
                 if name in values:
                     module._buffers[key] = values[name].detach().clone()
-            there = vars(part.there)
+            stored = vars(part.stored)
             if not part.is_layer:  # which has settings of its own
-                constants = {k: v for k, v in there.items() if isinstance(v, CONSTANTS)}
+                constants = {k: v for k, v in stored.items() if isinstance(v, CONSTANTS)}
                 vars(module).update(constants)
-            module.training = part.there.training
+            module.training = part.stored.training
         for (path, key), differs in self._carried.items():
 
             def of_member(_: str, x: Tensor, differs: bool = differs) -> Tensor:
                 return (x[place] if differs else x).detach().clone()
 
-            left = vars(self._parts[path].there)[key]
+            left = vars(self._specs[path].stored)[key]
             vars(member.get_submodule(path))[key] = map_tensors(of_member, left, key)
         return member
 
@@ -118,9 +123,9 @@ class Passes:
 
     def _under_vmap(self, run: Run, inputs: Any) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
-        clones = not run.keeps or any(part.there.training for part in self._parts.values())
+        clones = not run.keeps or any(part.stored.training for part in self._specs.values())
         shared, stacked = self._values(run, clones=clones, reads=True)
-        inputs = run.copied(inputs)
+        inputs = run.copy_model(inputs)
         try:
             with hidden_axis.all_at_once(run.number, run.randomness) as run.level:
                 values = shared | {name: run.of_member(value) for name, value in stacked.items()}
@@ -135,7 +140,7 @@ class Passes:
                 )  # fmt: skip
         finally:
             run.level = None
-        keep(run, changes, constants, self._carried, self.owns_buffers)
+        apply_changes(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
     def _in_turn(self, run: Run, inputs: Any) -> Any:
@@ -151,24 +156,24 @@ class Passes:
             run.calls.clear()
             values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
             values |= {name: run.of_member(value) for name, value in stacked.items()}
-            output, changes, constants = self._pass(run, values, run.copied(inputs), {})
+            output, changes, constants = self._pass(run, values, run.copy_model(inputs), {})
             outputs.append(output)
             of_members.append(changes)
         run.member = None
         for first, *others in zip(*of_members, strict=True):
             first.value = stack_nested([change.value for change in (first, *others)], first.key)
-        keep(run, of_members[0], constants, self._carried, self.owns_buffers)
+        apply_changes(run, of_members[0], constants, self._carried, self.owns_buffers)
         return stack_nested(outputs, "the output")
 
     def _pass(
         self, run: Run, values: dict[str, Tensor], inputs: Any, unmoved: dict[str, Tensor]
     ) -> tuple[Any, list[Change], list[Any]]:
-        """Run the model's code on `values`; return its outputs, and `changes_of` it."""
+        """Run the model's code on `values`; return its outputs, and `find_changes` it."""
         stand_ins = self._stand_ins(run, values)
-        before = held(self._parts, stand_ins)
+        before = snapshot(self._specs, stand_ins)
         args, kwargs = run.inputs(inputs)
         outputs = stand_ins[""](*args, **kwargs)
-        changes, constants = changes_of(self._parts, stand_ins, before, unmoved)
+        changes, constants = find_changes(self._specs, stand_ins, before, unmoved)
         if run.level is not None:
             for stand_in in stand_ins.values():  # else they hold themselves, and what was formed
                 vars(stand_in).pop("forward", None)
@@ -182,12 +187,12 @@ class Passes:
         if clones:
             values = {**shared, **stacked}
             changes = [
-                Change(part.there._buffers, key, values[name], differs=name in stacked)
-                for part in self._parts.values()
+                Change(part.stored._buffers, key, values[name], differs=name in stacked)
+                for part in self._specs.values()
                 for key, name in part.buffers.items()
                 if name in values
             ]
-            keep(run, changes, [], self._carried, self.owns_buffers)
+            apply_changes(run, changes, [], self._carried, self.owns_buffers)
         return outputs
 
     def _values(
@@ -200,18 +205,18 @@ class Passes:
         shared: dict[str, Tensor] = {}
         stacked: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
-        for part in self._parts.values():
+        for part in self._specs.values():
             shortens = lowers and isinstance(part.plain, PRODUCTS)
             for key, (name, source) in () if reads and part.is_layer else part.parameters.items():
                 if source:
                     value = run.arrays(source[0])[source[1]]
                 else:
-                    value = part.there._parameters.get(key)
+                    value = part.stored._parameters.get(key)
                 if value is not None:
                     value = _as_autocast(value) if shortens else value
                     (stacked if source else shared)[name] = value
             for key, name in part.buffers.items():
-                if (value := part.there._buffers[key]) is None:
+                if (value := part.stored._buffers[key]) is None:
                     continue
                 # What moves is a row of each member or sample, and begins with what it was before.
                 moves = value.is_floating_point() and clones and run.independent
@@ -226,14 +231,14 @@ class Passes:
 
     def _stand_ins(self, run: Run, values: dict[str, Tensor]) -> dict[str, Any]:
         """Return what runs in place of each module: its code, on other values."""
-        parts, at_once = self._parts.items(), run.level is not None
-        sources = {path: part.plain if part.is_layer else part.there for path, part in parts}
-        stand_ins = self._parts.copies(sources, self._carried)
+        parts, at_once = self._specs.items(), run.level is not None
+        sources = {path: part.plain if part.is_layer else part.stored for path, part in parts}
+        stand_ins = self._specs.copies(sources, self._carried)
         for path, part in parts:
             stand_in, attributes = stand_ins[path], vars(stand_ins[path])
-            attributes["training"] = part.there.training and run.keeps
+            attributes["training"] = part.stored.training and run.keeps
             if at_once and part.is_layer:
-                attributes["_parameters"] = Formed(part.parameters, partial(run.read, path))
+                attributes["_parameters"] = LazyParameters(part.parameters, partial(run.read, path))
             else:
                 attributes["_parameters"] = {
                     k: values.get(name) for k, (name, _) in part.parameters.items()
@@ -241,10 +246,10 @@ class Passes:
             attributes["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
             if at_once and (attributes["_backward_hooks"] or attributes["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
-            if part.does and (at_once or part.does is dropout):
-                attributes["forward"] = partial(part.does, run, path, stand_in)
+            if part.rule and (at_once or part.rule is dropout_rule):
+                attributes["forward"] = partial(part.rule, run, path, stand_in)
             if isinstance(stand_in, nn.RNNBase):
-                list_weights(stand_in)
+                refresh_flat_weights(stand_in)
         for (path, key), differs in self._carried.items():
             attributes = vars(stand_ins[path])
             seen = run.of_member if differs else (lambda x: x)

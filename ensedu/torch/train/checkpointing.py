@@ -15,7 +15,7 @@ from ensedu.torch.train.checkpoint_files import Checkpoint, remove_after
 from ensedu.torch.train.checkpoints import load, newest, save
 
 
-class Keeper:
+class Checkpointer:
     """Keeps the state of a training in a folder, if there is one, and its best weights."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Keeper:
         remove_after(self._folder / "best", last.step)
         return last.extra.get("rows", [])
 
-    def keep(self, history: History) -> None:
+    def save(self, history: History) -> None:
         """Keep the state after an epoch."""
         rows, step = history.rows, history.step
         best = history.best == len(rows) - 1

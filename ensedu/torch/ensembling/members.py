@@ -1,19 +1,20 @@
 """What an ensemble of a model is: member i is that model with weights of its own."""
 
 import inspect
+import threading
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
+from ensedu.torch.ensembling.copies import meta_copy
+from ensedu.torch.ensembling.roles import Plan
+from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.runner import Runner
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
-from ensedu.torch.whole.copies import without_values
-from ensedu.torch.whole.modules import FixedDropout, restart_masks
-from ensedu.torch.whole.passes import Passes
-from ensedu.torch.whole.roles import Plan
-from ensedu.torch.whole.run import Noise, Run
 
 
 class ModelEnsemble(Ensemble):
@@ -42,21 +43,21 @@ class ModelEnsemble(Ensemble):
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         owns_buffers = ensemble_size is not None and not has_body
-        self._passes = Passes(without_values(model), stored, plan, dropouts, owns_buffers)
+        self._runner = Runner(meta_copy(model), stored, plan, dropouts, owns_buffers)
         self.training = model.training
 
     @property
     def in_turn(self) -> bool:
         """Whether members run one after the other. It turns ``True`` where they must."""
-        return self._passes.in_turn
+        return self._runner.in_turn
 
     @in_turn.setter
     def in_turn(self, value: bool) -> None:
-        self._passes.in_turn = value
+        self._runner.in_turn = value
 
     @property
     def draws(self) -> bool:
-        return bool(self._passes.paths_that_draw)
+        return bool(self._runner.paths_that_draw)
 
     def noise(
         self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
@@ -74,12 +75,12 @@ class ModelEnsemble(Ensemble):
         run, has_inputs = self._new_run(generator=generator, keeps=False), bool(args or kwargs)
         parts: Noise = {}
         if has_inputs and self.draws:
-            self._passes.outputs(run, args, kwargs)
+            self._runner.outputs(run, args, kwargs)
             for key, own in run.noise.items():
                 path, _, call = key.partition(" ")
                 if call in ("", "0"):  # a layer uses its noise each time
                     parts[path] = own
-        for path in self._passes.paths_that_draw:
+        for path in self._runner.paths_that_draw:
             if path in parts:
                 continue
             if (layer := run.layers.get(path)) is None and not has_inputs:
@@ -125,8 +126,8 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._passes.member(self._new_run(own), row)
-        for path in self._passes.dropouts:
+        member = self._runner.member(self._new_run(own), row)
+        for path in self._runner.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
                 name = f"{path or 'the model'}: noise[{key!r}]"
@@ -141,7 +142,7 @@ class ModelEnsemble(Ensemble):
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
-        if self._passes.dropouts:
+        if self._runner.dropouts:
             member.register_forward_pre_hook(restart_masks)
         return member
 
@@ -151,12 +152,12 @@ class ModelEnsemble(Ensemble):
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
         run = self._new_run(self._noise_by_part(noise), own_batches=self.own_batches)
-        return self._passes.outputs(run, args, kwargs)
+        return self._runner.outputs(run, args, kwargs)
 
     def _new_run(self, noise: Noise | None = None, **options: Any) -> Run:
         independent = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
-        return Run(self._passes.layers, sizes, noise, independent=independent, **options)
+        return Run(self._runner.layers, sizes, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:
@@ -165,7 +166,7 @@ class ModelEnsemble(Ensemble):
             raise TypeError(
                 f"noise must be a dict, as net.noise() returns it, got {type(noise).__name__}"
             )
-        known = self._passes.paths_that_draw
+        known = self._runner.paths_that_draw
         parts: Noise = {}
         for key, value in noise.items():
             path, _, own = str(key).rpartition(".")
@@ -176,3 +177,39 @@ class ModelEnsemble(Ensemble):
                 )
             parts.setdefault(path, {})[own] = value
         return parts
+
+
+class _Calls(threading.local):
+    """How many masks a pass of this thread has taken; a copy starts anew."""
+
+    number = 0
+
+    def __reduce__(self) -> tuple[type["_Calls"], tuple[()]]:
+        return type(self), ()
+
+
+class FixedDropout(nn.Module):
+    """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
+
+    def __init__(self, masks: Sequence[Tensor], p: float) -> None:
+        super().__init__()
+        self.p, self.number, self._calls = p, len(masks), _Calls()
+        for i, mask in enumerate(masks):
+            self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
+
+    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
+        if not self.number:
+            raise ValueError(
+                "noise has no mask for a dropout that this member calls; accepted is what "
+                "net.noise() returns for such inputs"
+            )
+        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
+        self._calls.number += 1
+        return input * (mask.to(input.dtype) / (1 - self.p))
+
+
+def restart_masks(model: nn.Module, _: Any) -> None:
+    """Let a pass of a member begin with the first masks."""
+    for part in model.modules():
+        if isinstance(part, FixedDropout):
+            part._calls.number = 0

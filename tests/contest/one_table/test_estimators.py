@@ -9,7 +9,7 @@ import pytest
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.forecasts import conformal
 from ensedu.contest.jobs import Job
-from ensedu.contest.one_table.kept import KeptClasses, KeptNumbers
+from ensedu.contest.one_table.estimators import TableClassifier, TableRegressor
 from ensedu.contest.one_table.tables import Reader
 from ensedu.contest.tasks import Task, rows_of_split, split_of
 from ensedu.data import clean, encoder
@@ -24,19 +24,19 @@ def frame(seed=0, shift=0.0):
     return x.assign(owner=SECRET, price=np.exp(y), large=np.where(y > 0.5, "yes", "no"))
 
 
-def kept(name, classes):
+def table_estimator(name, classes):
     """A contestant trained on a split, calibrated on its rows for that, and the rows to test on."""
     whole, x = frame(), clean(frame()[["a", "wood"]])
     y = (whole["large"] == "yes").to_numpy(np.int64) if classes else np.log(whole["price"])
     task = Task(name="kept", label="kept", x=x, y=np.asarray(y), steps=200)
     own, parts, contestant = split_of(task, 4), rows_of_split(task, 4), CONTESTANTS[name]
     job = Job(
-        task=task, given=own, contestant=contestant, setting=contestant.tries[1], seed=3,
+        task=task, data=own, contestant=contestant, setting=contestant.tries[1], seed=3,
         epochs=contestant.lengths(task)[-1],
     )  # fmt: skip
     reader = Reader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)
     target, held = "large" if classes else "price", whole.iloc[parts["calibrate"]]
-    found = (KeptClasses if classes else KeptNumbers)(
+    found = (TableClassifier if classes else TableRegressor)(
         contestant.label, contestant.train(job), reader,
         encoder(x, unknown="ignore").fit(task.rows(parts["fit"])), held, held[target],
         center=own.center, unit=own.unit,
@@ -46,41 +46,41 @@ def kept(name, classes):
 
 @pytest.mark.parametrize("name", ["linear", "deep_ensemble"])
 def test_numbers_are_those_of_the_contest_in_their_own_unit(name):
-    found, job, new, _ = kept(name, classes=False)
+    found, job, new, _ = table_estimator(name, classes=False)
     trained = job.contestant.train(job)
-    mean, variance = trained(job.given.test[0]).moments
-    predicted = np.exp(job.given.center + job.given.unit * mean[:, 0])
+    mean, variance = trained(job.data.test[0]).moments
+    predicted = np.exp(job.data.center + job.data.unit * mean[:, 0])
     np.testing.assert_allclose(found.predict(new), predicted, rtol=1e-5)
     # By hand: the ⌈0.9 (n + 1)⌉-th error of those that calibrate, in σ, is the reach of all.
-    x, y = job.given.calibrate
+    x, y = job.data.calibrate
     at, spread = trained(x).moments
     errors = np.sort((np.abs(y - at) / np.sqrt(spread))[:, 0])
     reach = errors[int(np.ceil(0.9 * (len(errors) + 1))) - 1] * np.sqrt(variance[:, 0])
     low, high = found.predict_interval(new, level=0.9)
-    np.testing.assert_allclose(high, predicted * np.exp(job.given.unit * reach), rtol=1e-4)
+    np.testing.assert_allclose(high, predicted * np.exp(job.data.unit * reach), rtol=1e-4)
     inside = (low <= new["price"]) & (new["price"] <= high)
     assert found.coverage(new, new["price"]) == inside.mean() > 0.8
-    scaled = trained(job.given.test[0]).sharpened(trained(x), y).moments[1]
+    scaled = trained(job.data.test[0]).sharpened(trained(x), y).moments[1]
     np.testing.assert_allclose(
-        found.predict_std(new), job.given.unit * np.sqrt(scaled[:, 0]), rtol=1e-5
+        found.predict_std(new), job.data.unit * np.sqrt(scaled[:, 0]), rtol=1e-5
     )
 
 
 def test_classes_are_those_of_the_contest():
-    found, job, new, _ = kept("linear", classes=True)
-    trained, (x, y) = job.contestant.train(job), job.given.calibrate
-    test = trained(job.given.test[0])
+    found, job, new, _ = table_estimator("linear", classes=True)
+    trained, (x, y) = job.contestant.train(job), job.data.calibrate
+    test = trained(job.data.test[0])
     p = test.sharpened(trained(x), y).averaged
     np.testing.assert_allclose(found.predict_proba(new), p, rtol=1e-5)
     assert (found.predict(new) == np.array(["no", "yes"])[p.argmax(axis=1)]).all()
-    inside, _ = conformal(test, job.given.test[1], trained(x), y)
+    inside, _ = conformal(test, job.data.test[1], trained(x), y)
     assert found.coverage(new, new["large"]) >= inside
     assert found.predict_set(new)[np.arange(len(p)), p.argmax(axis=1)].all()
 
 
 @pytest.mark.parametrize(("classes", "target"), [(False, "price"), (True, "large")])
 def test_it_holds_no_row_and_sees_that_rows_have_changed(classes, target):
-    found, _, new, held = kept("deep_ensemble", classes)
+    found, _, new, held = table_estimator("deep_ensemble", classes)
     stored = pickle.dumps(found)
     assert SECRET.encode() not in stored and len(stored) < 100_000
     values = [*frame()["a"], *held["price"]]

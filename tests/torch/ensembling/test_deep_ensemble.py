@@ -9,7 +9,7 @@ from torch import nn
 import ensedu.torch as et
 from ensedu import counting
 from ensedu.torch import models
-from tests.torch.whole.models import M
+from tests.torch.ensembling.models import M
 
 
 class Own(nn.Module):

@@ -1,119 +1,69 @@
-"""Where members start: anew, or near what the model has learned; and what is said of it."""
+"""A deep ensemble of a model: whole copies as members, and where each of them starts."""
 
 import copy
 import inspect
 import warnings
-from collections.abc import Callable
-from math import prod
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.conv import _ConvNd
 
-from ensedu.common import checks
-from ensedu.methods import METHODS
+from ensedu.torch.base import Ensemble
+from ensedu.torch.ensembling.copies import copy_model, deepcopy_memo
+from ensedu.torch.ensembling.model_checks import StartWarning, trained_part, warn_of_training_lost
+from ensedu.torch.ensembling.roles import is_within, named_parts, tensors_of
+from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
-from ensedu.torch.whole.arrays import options_of
-from ensedu.torch.whole.copies import MemberCopies, detached_tensors
-from ensedu.torch.whole.roles import is_within, named_parts, tensors_of
+from ensedu.torch.trees import map_tensors, stack_nested
 
-# Of each option, with its default, by which members start anew: what becomes of a trained model,
-# the start that keeps what it has learned, and the usual one.
-ANEW = {
-    ("initialize", None): (
-        "each member starts anew",
-        "initialize=networks.pop, of a list of M networks that you trained",
-        "initialize=lambda: Net()",
-    ),
-    ("init", "signs"): (
-        "fast weights start as random signs, which undo it",
-        'init="normal", init_std=0.03',
-        'init="signs"',
-    ),
-    ("init_std", None): ("each member has a new head", "init_std=0.03", "init_std=None"),
-}
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
 # By so much may the sizes of two draws of many entries differ without a word.
 MOST_APART = 1.5
 
 
-class StartWarning(UserWarning):
-    """Of where members start, which changes values alone."""
+class MemberCopies(Ensemble):
+    """M whole models side by side: (B, …) -> (M, B, …). `ensedu.torch.ensemble` builds it.
 
-
-def start_option(method: str) -> str:
-    """Name the option without which members of a method start anew, or return ""."""
-    return next((pair[0] for pair in options_of(method).items() if pair in ANEW), "")
-
-
-def warn_of_training_lost(
-    model: nn.Module, method: str, shared: tuple[str, ...], options: dict[str, Any]
-) -> None:
-    """Warn of a start that a trained model does not survive, unless `options` choose it."""
-    option = start_option(method)
-    if not option or option in options:
-        return
-    what, near, anew = ANEW[option, options_of(method)[option]]
-    trained = trained_part(model, shared)
-    new_head = METHODS[method].body and trained and _is_new(model.get_submodule(options["head"]))
-    if trained and not new_head:
-        warnings.warn(
-            f"model looks trained ({trained} holds what no usual initialization gives), but {what}."
-            f" What it has learned is kept by {near}; {anew} says that a new start is meant",
-            StartWarning,
-            stacklevel=4,
-        )
-
-
-def trained_part(model: nn.Module, shared: tuple[str, ...]) -> str:
-    """Name a bias, or a scale or shift of normalization, that training has moved, or return "".
-
-    New ones are constant, as are those of normalization, or within ±1/√fan_in, where Torch starts
-    biases. Training leaves many of them elsewhere, and no two equal. Weights tell less: every
-    initialization has a distribution of its own.
+    Inputs are what the model takes, with or without a batch axis; a tensor is copied for each
+    member.
     """
-    for path, owner in model.named_modules():
-        for key, value in owner.named_parameters(recurse=False):
-            name = f"{path}.{key}".lstrip(".")
-            known = value.ndim == 1 and (key == "weight" or "bias" in key)
-            known &= value.is_floating_point() and not value.is_meta
-            if known and not is_within(name, shared):
-                value = value.detach()
-                if len(value[_is_outside(value, owner)].unique()) > 1:
-                    return name
-    return ""
+
+    def __init__(self, members: Sequence[nn.Module], shared: Sequence[str]) -> None:
+        super().__init__(len(members))
+        self.members = nn.ModuleList(members)
+        self.training = self.members.training = members[0].training
+        self._shared = tuple(f"{name}." for name in shared)
+
+    def role_inside(self, path: str, role: str) -> str:
+        own = path.removeprefix("members.").partition(".")[2] + "."
+        return "per_member" if role == "shared" and not own.startswith(self._shared) else role
+
+    def member(self, index: int | tuple[int, ...], noise: None = None) -> nn.Module:
+        """Return a copy of one member; raises as `ModelEnsemble.member` does."""
+        if noise:
+            raise ValueError(f"noise must be left out where nothing is drawn, got {noise!r}")
+        return copy_model(self.members[self._place(index)[0]])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        if self.own_batches:
+            check_own_batches(len(self.members), args, kwargs)
+
+        def inputs_of(tree: Any, i: int) -> Any:
+            # A member that works in place would change the next one's input.
+            return map_tensors(
+                lambda _, x: (x[i] if self.own_batches else x).clone(), tree, "input", strict=False
+            )
+
+        outputs = [
+            member(*inputs_of(args, i), **inputs_of(kwargs, i))
+            for i, member in enumerate(self.members)
+        ]
+        return stack_nested(outputs, "the output")
 
 
-def _is_new(head: Any) -> bool:
-    """Whether the last layer of a trained model is as some initialization left it."""
-    zeros = head.bias is not None and not head.bias.any()
-    return zeros or not _is_outside(head.weight, head).any()
-
-
-def _is_outside(value: Tensor, owner: Any) -> Tensor:
-    """Where a parameter is beyond what Torch itself draws for its owner, or not 0."""
-    if isinstance(owner, (nn.RNNBase, nn.RNNCellBase)):
-        fan_in = owner.hidden_size
-    else:
-        axes = slice(1, None if isinstance(owner, _ConvNd) else 2)
-        sizes = [prod(weight.shape[axes]) for weight in owner.parameters() if weight.ndim > 1]
-        fan_in = max(sizes, default=0)
-    bound = (1 + torch.finfo(value.dtype).eps) * fan_in**-0.5 if fan_in else 0.0
-    return value.abs() > bound
-
-
-@torch.no_grad()
-def start_near(heads: Any, head: Any, std: Any) -> None:
-    """Start the layer of each member at the model's, its weights times N(1, std²)."""
-    std = checks.real("init_std", std, low=0.0)
-    heads.weight.normal_(1.0, std).mul_(head.weight)
-    if head.bias is not None:
-        heads.bias.copy_(head.bias)
-
-
-def member_copies(
+def deep_ensemble(
     model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
 ) -> MemberCopies:
     """Return M copies of `model` that start anew, but for what is `shared`."""
@@ -134,7 +84,7 @@ def member_copies(
             f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
             "anew; accepted are trained ones, and frozen ones that are listed in shared"
         )
-    memo = detached_tensors(model)
+    memo = deepcopy_memo(model)
     parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
     tensors = [tensor for part in parts for tensor in tensors_of(part)]
     values = [tensor.detach().clone() for tensor in tensors]

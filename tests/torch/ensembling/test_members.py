@@ -6,8 +6,8 @@ import warnings
 import pytest
 import torch
 
-from tests.torch.whole.law import DROPOUT, check_pass, converted, places
-from tests.torch.whole.models import FAST, METHODS, MODELS, S
+from tests.torch.ensembling.law import DROPOUT, check_pass, converted, places
+from tests.torch.ensembling.models import FAST, METHODS, MODELS, S
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -24,10 +24,10 @@ ROWS = 2**13
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class ScaledNetwork:
     """A network, what standardizes its inputs and, if they are numbers, its targets; its seed.
 
-    Inputs of `trained` and of `outputs` are both arrays, or both frames that `clean` returned.
+    Inputs of `train_scaled` and of `outputs` are both arrays, or both frames that `clean` returned.
     """
 
     net: Sequential
@@ -45,14 +45,14 @@ class Trained:
         return torch.cat(outputs).numpy()
 
 
-def trained(
+def train_scaled(
     x: Any, y: Shaped[Array, "n *k"], heads: int, nll: Callable[..., Any], seed: int, stop: int, *,
     method: str, ensemble_size: int, hidden: tuple[int, ...], batch_size: int,
     patience: int | None, **options: Any,
-) -> Trained:  # fmt: skip
+) -> ScaledNetwork:  # fmt: skip
     """Train on n rows, of which the first `stop` say when to stop; y (n,) are labels."""
     if not isinstance(hidden, (tuple, list)):
-        raise TypeError(f"hidden must be a tuple of widths, got {checks.given(hidden)}")
+        raise TypeError(f"hidden must be a tuple of widths, got {checks.describe(hidden)}")
     widths = [checks.positive_int(f"hidden[{i}]", width) for i, width in enumerate(hidden)]
     size = size_option(method, checks.positive_int("ensemble_size", ensemble_size))
     x_scaler = encoder(x, unknown="ignore") if is_frame(x) else StandardScaler()
@@ -66,4 +66,4 @@ def trained(
         inputs, targets = inputs[stop:], targets[stop:]
     rows = min(checks.positive_int("batch_size", batch_size), len(inputs))
     fit(net, inputs, targets, nll, batch_size=rows, seed=seed, bar=False, **options)
-    return Trained(net, x_scaler, y_scaler, seed)
+    return ScaledNetwork(net, x_scaler, y_scaler, seed)

@@ -13,10 +13,10 @@ from ensedu.contest.jobs import Trained
 from ensedu.sklearn.calibrated import Calibrated
 from ensedu.uncertainty.conformal import Conformal
 
-__all__ = ["Kept", "KeptClasses", "KeptNumbers"]
+__all__ = ["TableClassifier", "TableEstimator", "TableRegressor"]
 
 
-class Kept(Calibrated):
+class TableEstimator(Calibrated):
     """A contestant that was trained, as an estimator for frames of new rows, read as the table was.
 
     Of the table it holds no row, but the scores of those that calibrate it.
@@ -34,7 +34,7 @@ class Kept(Calibrated):
         that is best on them. Intervals and sets are the same without it, so that what they promise
         stays exact.
     center, unit
-        Of standardized targets, as `ensedu.contest.Given` has them.
+        Of standardized targets, as `ensedu.contest.SplitData` has them.
     seed
         All that is random follows from it.
     """
@@ -79,7 +79,7 @@ class Kept(Calibrated):
         return self._scores(X, y) <= self._limit(level)
 
 
-class KeptNumbers(Kept):
+class TableRegressor(TableEstimator):
     """One that predicts numbers in their unit; intervals of a learned logarithm are positive."""
 
     def predict(self, X: Any) -> Float[Array, " B"]:
@@ -108,7 +108,7 @@ class KeptNumbers(Kept):
         return self.center + self.unit * mean[:, 0], self.unit * np.sqrt(variance[:, 0])
 
 
-class KeptClasses(Kept):
+class TableClassifier(TableEstimator):
     """One that predicts classes; sets hold the likeliest in any case."""
 
     @property

@@ -11,8 +11,8 @@ import ensedu.torch as et
 from ensedu.data import digits
 from ensedu.methods import size_option
 from ensedu.torch import models
-from ensedu.torch.whole.starts import start_option, trained_part
-from tests.torch.whole.models import METHODS, MODELS, M
+from ensedu.torch.ensembling.model_checks import start_option, trained_part
+from tests.torch.ensembling.models import METHODS, MODELS, M
 
 ROWS = 1400
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from ensedu.methods import METHODS
-from ensedu.sklearn import trained as module
-from ensedu.sklearn.trained import trained
+from ensedu.sklearn import scaled_network as module
+from ensedu.sklearn.scaled_network import train_scaled
 from ensedu.torch import gaussian_nll, softmax_cross_entropy
 
 n, m, k = 41, 3, 2
@@ -24,7 +24,7 @@ def rows(seed=0):
 
 
 def of_labels(x, labels, seed=11, **settings):
-    return trained(x, labels, k, softmax_cross_entropy, seed, 4, **SETTINGS | settings)
+    return train_scaled(x, labels, k, softmax_cross_entropy, seed, 4, **SETTINGS | settings)
 
 
 def same(one, other):
@@ -35,7 +35,7 @@ def same(one, other):
 
 def test_outputs_are_those_of_standardized_rows():
     x, y, _ = rows()
-    found = trained(x, y, 2, gaussian_nll, 11, 4, **SETTINGS)
+    found = train_scaled(x, y, 2, gaussian_nll, 11, 4, **SETTINGS)
     assert found.y_scaler.mean_ == pytest.approx(y.mean()) and y.std() == found.y_scaler.scale_
     standardized = torch.tensor((x - x.mean(0)) / x.std(0))
     with torch.no_grad():
@@ -48,7 +48,7 @@ def test_targets_are_learned_standardized():
     """One step of a bias that starts at 0 and ends near the mean of y would need a rate of 1e6."""
     x, y, _ = rows()
     found, moved = (
-        trained(x, unit * y - 3, 2, gaussian_nll, 11, 4, **SETTINGS) for unit in (1.0, 1024.0)
+        train_scaled(x, unit * y - 3, 2, gaussian_nll, 11, 4, **SETTINGS) for unit in (1.0, 1024.0)
     )
     np.testing.assert_allclose(moved.outputs(x), found.outputs(x), atol=1e-7)
 

@@ -21,9 +21,8 @@ from ensedu.methods import METHODS as TABLE
 from ensedu.methods import size_option
 from ensedu.priors import Normal
 from ensedu.torch.base import WeightLayer
-from tests.torch.threads import Meet, at_once, meeting
-from tests.torch.whole import models
-from tests.torch.whole.law import (
+from tests.torch.ensembling import models
+from tests.torch.ensembling.law import (
     DROPOUT,
     check_pass,
     converted,
@@ -32,7 +31,19 @@ from tests.torch.whole.law import (
     noise_for,
     places,
 )
-from tests.torch.whole.models import FAST, METHODS, MODELS, B, Entry, M, Model, Vectors, forwards, m
+from tests.torch.ensembling.models import (
+    FAST,
+    METHODS,
+    MODELS,
+    B,
+    Entry,
+    M,
+    Model,
+    Vectors,
+    forwards,
+    m,
+)
+from tests.torch.threads import Meet, at_once, meeting
 
 DRAW = [method for method in METHODS if TABLE[method].stochastic]
 EXACT = {"rtol": 1e-11, "atol": 1e-11}

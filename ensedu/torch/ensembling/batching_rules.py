@@ -1,10 +1,8 @@
-"""What some modules of a model do in a pass, in place of their own forward pass.
+"""What some modules of a model do for all members, in place of their own forward pass.
 
-Each function is called as ``does(run, path, module, input)``, and knows by the run who runs.
+Each rule is called as ``rule(run, path, module, input)``, and knows by the run who runs.
 """
 
-import threading
-from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
@@ -14,17 +12,17 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.base import MemberLayer
-from ensedu.torch.whole.run import Run, named_errors
+from ensedu.torch.ensembling.run import Run, named_errors
 
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
 # How many axes their batches have.
-BATCHED = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
+BATCH_AXES = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 # Of these vmap's rules take longer, and more memory, than one call with all members' examples.
-EACH_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
+PER_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
 
 
-def product(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def weight_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     """A layer: that of the method for all members, or the plain one with a member's arrays."""
     if run.is_at_once() and isinstance(input, Tensor):
         layer = run.layers[path]
@@ -54,7 +52,7 @@ def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> T
     return y if len(between) == 1 else y.reshape(len(y), *between, *y.shape[2:])
 
 
-def dropout(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def dropout_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout with one mask a sample for the whole batch."""
     if run.level is None and run.member is None:
         raise RuntimeError(
@@ -66,7 +64,7 @@ def dropout(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return input * (run.of_member(masks).to(input) / (1 - module.p))
 
 
-def each_example(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def per_example_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     """What looks at one example alone takes all members' as one batch."""
     if not run.is_at_once() or not run.of_all(input)[1]:
         return type(module).forward(module, input)
@@ -77,7 +75,7 @@ def each_example(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return run.for_all(of_all, input)
 
 
-def normalize(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def batch_norm_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     """BatchNorm, of which vmap has a slow rule: a call a member."""
     buffers = module._buffers
     if not run.is_at_once():
@@ -86,7 +84,7 @@ def normalize(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     if not any(differs for _, differs in of_members.values()):
         if module.training:
             return type(module).forward(module, input)
-        return each_example(run, path, module, input)
+        return per_example_rule(run, path, module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
         inputs = x.unbind() if differ else [x] * run.number
@@ -105,57 +103,21 @@ def normalize(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return run.for_all(of_all, input)
 
 
-def what_it_does(module: nn.Module, is_layer: bool, drops: bool) -> Any:
+def rule_for(module: nn.Module, is_layer: bool, drops: bool) -> Any:
     """Return the function that takes the place of a module's forward pass, if one does."""
     kind = type(module)
     if drops:
-        return dropout
+        return dropout_rule
     if "forward" in vars(module):
         return None
     if is_layer:
-        return product
+        return weight_rule
     if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
-        return normalize
-    return each_example if kind in EACH_EXAMPLE else None
+        return batch_norm_rule
+    return per_example_rule if kind in PER_EXAMPLE else None
 
 
-class _Calls(threading.local):
-    """How many masks a pass of this thread has taken; a copy starts anew."""
-
-    number = 0
-
-    def __reduce__(self) -> tuple[type["_Calls"], tuple[()]]:
-        return type(self), ()
-
-
-class FixedDropout(nn.Module):
-    """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
-
-    def __init__(self, masks: Sequence[Tensor], p: float) -> None:
-        super().__init__()
-        self.p, self.number, self._calls = p, len(masks), _Calls()
-        for i, mask in enumerate(masks):
-            self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
-
-    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
-        if not self.number:
-            raise ValueError(
-                "noise has no mask for a dropout that this member calls; accepted is what "
-                "net.noise() returns for such inputs"
-            )
-        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
-        self._calls.number += 1
-        return input * (mask.to(input.dtype) / (1 - self.p))
-
-
-def restart_masks(model: nn.Module, _: Any) -> None:
-    """Let a pass of a member begin with the first masks."""
-    for part in model.modules():
-        if isinstance(part, FixedDropout):
-            part._calls.number = 0
-
-
-def list_weights(module: nn.RNNBase) -> None:
+def refresh_flat_weights(module: nn.RNNBase) -> None:
     """Let an RNN's own list of its parameters hold those that it has now."""
     module._flat_weights = [getattr(module, name) for name in module._flat_weights_names]
 
