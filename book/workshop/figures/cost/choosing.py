@@ -13,7 +13,7 @@ from ensedu.contest.statistics import Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, EQUAL, REFERENCE, WAYS
+from workshop.plot.forest import BAND, EQUAL, LANE, REFERENCE, WAYS, keep_off_zero
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import EDGE, LINE, TITLE, inches, place, set_axis, set_row_axis, write
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
@@ -21,7 +21,7 @@ from workshop.plot.text_layout import SMALL
 
 BUDGET = (
     "What you can pay decides what you can choose from. Who is struck out has a price that is too "
-    "high, the black dot. Left: the typical difference in NLL from one network, in the contest's "
+    "high, the strong dot. Left: the typical difference in NLL from one network, in the contest's "
     "units, and its interval. Prices are multiples of one network's; memory is its parameters."
 )
 CAPTION_ENDS = (
@@ -43,7 +43,8 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
-#: How much is covered: of a row that is too dear, and of an axis beyond what is paid.
+#: How much is covered: of what is drawn of a row that is too dear, and of an axis beyond what is
+#: paid.
 COVER, BEYOND = 0.72, 0.15
 
 
@@ -77,6 +78,12 @@ class Budget(Computed):
             "better": [*map([*names].index, better)],
             "rows": [*reversed(range(len(names)))],
             "ends": {price: ends for price, (_, ends, _) in PRICES.items()},
+            "spans": [np.clip((one.low, one.high), *GAINS) for one in self.beside.values()],
+            "marks": [
+                (x, k)
+                for k, one in enumerate(self.beside.values())
+                for x in (one.middle, *_beyond(one))
+            ],
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
             for price, (key, *_) in PRICES.items()
@@ -95,13 +102,21 @@ class Budget(Computed):
         found = {"fit": int((~out).sum()), "said": 0, "across": [0, 1]}
         for k in better:
             found["said"] = 2 * found["said"] + int(not out[k])
-        for k, row in enumerate(rows):
-            found[f"row_{k}"] = [row if out[k] else np.nan] * 2
+        gone = np.where(out, rows, np.nan)
+        for k, row in enumerate(gone):
+            found[f"row_{k}"] = [row] * 2
+        found |= {
+            "spans": [x for low, high in self.data["spans"] for x in (low, high, high)],
+            "span_rows": [y for row in gone for y in (row, row, np.nan)],
+            "marks": [x for x, _ in self.data["marks"]],
+            "mark_rows": [gone[k] for _, k in self.data["marks"]],
+            "dot_rows": gone,
+        }
         found |= {"bottom": [-0.5] * 2, "top": [len(rows) - 0.5] * 2}
         for price, limit in budget.items():
             found |= {
                 f"{price}_beyond": [limit, ends[price][1]],
-                price: self.data[price],
+                price: np.maximum(self.data[price], ends[price][0]),
                 f"{price}_high": np.where(high[price], rows, np.nan),
             }
         return found
@@ -133,9 +148,10 @@ class Budget(Computed):
                 x = left if narrow else left - 0.14 - wide
                 at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
                 style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
-                # On a phone a name stands on the lines of its panel, and ends them.
-                ground = {"fc": PAGE, "ec": "none", "pad": 0.5} if narrow else None
-                write(figure, x, at, words, va="center", bbox=ground, **style)
+                if narrow:  # where names stand the lines of their panel pause
+                    top = y + 0.5 - 0.04 / step
+                    gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
+                write(figure, x, at, words, va="center", **style)
                 struck = place(figure, x, at - step / 2, wide, step)
                 struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                 struck.axis("off")
@@ -147,15 +163,15 @@ class Budget(Computed):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
             write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
-            cover = place(figure, left - 0.12, under, look().width - left + 0.12, count * step)
-            cover.axis("off")
-            cover.set(xlim=(0, 1), ylim=gains.get_ylim(), zorder=2)
-            for k in range(count):
-                cover.plot(
-                    found["across"], found[f"row_{k}"], color=PAGE, alpha=COVER,
-                    lw=72 * (0.9 * row if narrow else step), solid_capstyle="butt",
-                    label="_cover", gid=moves("across", f"row_{k}"),
-                )  # fmt: skip
+            faint: dict[str, Any] = {"color": PAGE, "alpha": COVER, "zorder": 3}
+            gains.plot(
+                found["spans"], found["span_rows"], lw=3.4, solid_capstyle="butt", clip_on=False,
+                label="_cover", gid=moves("spans", "span_rows"), **faint,
+            )  # fmt: skip
+            gains.plot(
+                found["marks"], found["mark_rows"], "o", ms=12.5, mew=0, clip_on=False,
+                label="_cover", gid=moves("marks", "mark_rows"), **faint,
+            )  # fmt: skip
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
                 paid = place(figure, *corner, price, count * step)
@@ -168,7 +184,7 @@ class Budget(Computed):
                 paid.spines["left"].set_visible(False)
                 paid.set_axisbelow(True)
                 for x, y, who in zip(
-                    found[name], self.data["rows"], self.names.values(), strict=True
+                    self.data[name], self.data["rows"], self.names.values(), strict=True
                 ):
                     low = {"marker": "<", "mec": PAGE, "clip_on": False} if x < ends[0] else {}
                     at = max(x, ends[0]) if x else np.nan
@@ -178,6 +194,10 @@ class Budget(Computed):
                         label=f"{who}, {name}",
                         **{"marker": "o", "ms": 5.5, "color": SHARED} | low,
                     )
+                paid.plot(
+                    found[name], found["dot_rows"], "o", ms=7, mew=0, clip_on=False,
+                    label="_cover", gid=moves(name, "dot_rows"), **faint,
+                )  # fmt: skip
                 x = corner[0] + price / 2
                 write(figure, x, head - LINE / 2 - 0.05, name, ha="center", va="center")
                 high = place(figure, *corner, price, count * step)
@@ -205,10 +225,18 @@ def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
         [one.middle], [y], marker=MARKERS.get(name, "o"), ms=8, color=own, mew=1.3,
         mfc=own if one.word == "better" else PAGE, label=f"{called}, middle",
     )  # fmt: skip
+    keep_off_zero(axes, (one.low, one.high), y, GAINS)
+    for end in _beyond(one):
+        axes.plot(
+            [end], [y], "<" if end < 0 else ">", ms=7, color=own, mec=PAGE, clip_on=False,
+            label="_out",
+        )  # fmt: skip
+
+
+def _beyond(one: Pooled) -> list[float]:
+    """Return the ends of the axis that an interval leaves."""
     low, high = GAINS
-    for end, marker, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
-        if out:
-            axes.plot([end], [y], marker, ms=7, color=own, mec=PAGE, clip_on=False, label="_out")
+    return [low] * (one.low < low) + [high] * (one.high > high)
 
 
 def draw_ends(
@@ -217,7 +245,7 @@ def draw_ends(
     """Draw the part of rows in their interval: under noise, and from weak to strong concrete."""
     own = plot.PALETTE["single"]
     with plot.house_style():
-        figure, panels = plot.panels(2, height=3.0, left=0.6)
+        figure, panels = plot.panels(2, height=(3.0, 2.1), left=0.6)
         panels[0].plot(noise, 100 * by_noise, "o-", color=own)
         panels[0].set(title="rows inside, %", xlabel="noise on inputs")
         panels[1].plot(range(1, 6), 100 * by_fifth, "o", color=own, ms=7)
