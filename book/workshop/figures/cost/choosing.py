@@ -43,9 +43,8 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
-#: How much is covered: of what is drawn of a row that is too dear, and of an axis beyond what is
-#: paid.
-COVER, BEYOND = 0.72, 0.15
+#: How much of an axis is covered, beyond what is paid.
+BEYOND = 0.15
 
 
 class Budget(Computed):
@@ -78,12 +77,6 @@ class Budget(Computed):
             "better": [*map([*names].index, better)],
             "rows": [*reversed(range(len(names)))],
             "ends": {price: ends for price, (_, ends, _) in PRICES.items()},
-            "spans": [np.clip((one.low, one.high), *GAINS) for one in self.beside.values()],
-            "marks": [
-                (x, k)
-                for k, one in enumerate(self.beside.values())
-                for x in (one.middle, *_beyond(one))
-            ],
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
             for price, (key, *_) in PRICES.items()
@@ -102,21 +95,13 @@ class Budget(Computed):
         found = {"fit": int((~out).sum()), "said": 0, "across": [0, 1]}
         for k in better:
             found["said"] = 2 * found["said"] + int(not out[k])
-        gone = np.where(out, rows, np.nan)
-        for k, row in enumerate(gone):
-            found[f"row_{k}"] = [row] * 2
-        found |= {
-            "spans": [x for low, high in self.data["spans"] for x in (low, high, high)],
-            "span_rows": [y for row in gone for y in (row, row, np.nan)],
-            "marks": [x for x, _ in self.data["marks"]],
-            "mark_rows": [gone[k] for _, k in self.data["marks"]],
-            "dot_rows": gone,
-        }
+        for k, row in enumerate(rows):
+            found[f"row_{k}"] = [row if out[k] else np.nan] * 2
         found |= {"bottom": [-0.5] * 2, "top": [len(rows) - 0.5] * 2}
         for price, limit in budget.items():
             found |= {
                 f"{price}_beyond": [limit, ends[price][1]],
-                price: np.maximum(self.data[price], ends[price][0]),
+                price: self.data[price],
                 f"{price}_high": np.where(high[price], rows, np.nan),
             }
         return found
@@ -143,7 +128,6 @@ class Budget(Computed):
                 zip(self.data["rows"], self.names.items(), strict=True)
             ):
                 _draw_gain(gains, y, name, self.beside[name])
-                # Names are struck out, and not covered: they can be read.
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
                 at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
@@ -163,15 +147,6 @@ class Budget(Computed):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
             write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
-            faint: dict[str, Any] = {"color": PAGE, "alpha": COVER, "zorder": 3}
-            gains.plot(
-                found["spans"], found["span_rows"], lw=3.4, solid_capstyle="butt", clip_on=False,
-                label="_cover", gid=moves("spans", "span_rows"), **faint,
-            )  # fmt: skip
-            gains.plot(
-                found["marks"], found["mark_rows"], "o", ms=12.5, mew=0, clip_on=False,
-                label="_cover", gid=moves("marks", "mark_rows"), **faint,
-            )  # fmt: skip
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
                 paid = place(figure, *corner, price, count * step)
@@ -184,7 +159,7 @@ class Budget(Computed):
                 paid.spines["left"].set_visible(False)
                 paid.set_axisbelow(True)
                 for x, y, who in zip(
-                    self.data[name], self.data["rows"], self.names.values(), strict=True
+                    found[name], self.data["rows"], self.names.values(), strict=True
                 ):
                     low = {"marker": "<", "mec": PAGE, "clip_on": False} if x < ends[0] else {}
                     at = max(x, ends[0]) if x else np.nan
@@ -194,10 +169,6 @@ class Budget(Computed):
                         label=f"{who}, {name}",
                         **{"marker": "o", "ms": 5.5, "color": SHARED} | low,
                     )
-                paid.plot(
-                    found[name], found["dot_rows"], "o", ms=7, mew=0, clip_on=False,
-                    label="_cover", gid=moves(name, "dot_rows"), **faint,
-                )  # fmt: skip
                 x = corner[0] + price / 2
                 write(figure, x, head - LINE / 2 - 0.05, name, ha="center", va="center")
                 high = place(figure, *corner, price, count * step)
@@ -226,17 +197,10 @@ def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
         mfc=own if one.word == "better" else PAGE, label=f"{called}, middle",
     )  # fmt: skip
     keep_off_zero(axes, (one.low, one.high), y, GAINS)
-    for end in _beyond(one):
-        axes.plot(
-            [end], [y], "<" if end < 0 else ">", ms=7, color=own, mec=PAGE, clip_on=False,
-            label="_out",
-        )  # fmt: skip
-
-
-def _beyond(one: Pooled) -> list[float]:
-    """Return the ends of the axis that an interval leaves."""
     low, high = GAINS
-    return [low] * (one.low < low) + [high] * (one.high > high)
+    for end, marker, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
+        if out:
+            axes.plot([end], [y], marker, ms=7, color=own, mec=PAGE, clip_on=False, label="_out")
 
 
 def draw_ends(

@@ -140,23 +140,17 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
   };
 };
 
-// Whom a budget pays for: which prices are too high, and what of which rows is covered.
-const budget = ({ better, rows, ends, spans, marks, ...prices }, limits) => {
+// Whom a budget pays for: which prices are too high, and which names are struck out.
+const budget = ({ better, rows, ends, ...prices }, limits) => {
   const high = (price, k) => prices[price][k] > limits[price];
   const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
   const found = {
     fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
     across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
   };
-  const gone = rows.map((row, k) => (out[k] ? row : NaN));
-  gone.forEach((row, k) => (found[`row_${k}`] = [row, row]));
-  found.spans = spans.flatMap(([low, high]) => [low, high, high]);
-  found.span_rows = gone.flatMap((row) => [row, row, NaN]);
-  found.marks = marks.map(([x]) => x);
-  found.mark_rows = marks.map(([, k]) => gone[k]);
-  found.dot_rows = gone;
+  rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
   for (const price of Object.keys(limits)) {
-    found[price] = prices[price].map((paid) => Math.max(paid, ends[price][0]));
+    found[price] = prices[price];
     found[`${price}_beyond`] = [limits[price], ends[price][1]];
     found[`${price}_high`] = rows.map((row, k) => (high(price, k) ? row : NaN));
   }
