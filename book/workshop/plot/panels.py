@@ -338,7 +338,7 @@ def name_curves(figure: Figure, axes: Axes) -> None:
     name_ends(figure, axes, ends)
 
 
-def names_room(names: Sequence[str]) -> dict[str, float]:
+def names_room(names: Sequence[str]) -> dict[str, Any]:
     """Return the room in `panels` that `name_beside_or_above` needs for these names."""
     if look().narrow:
         return {"top": LINE * key_rows({name: {} for name in names}) + 0.08}
