@@ -197,7 +197,8 @@ def ask(app, doctree):
     if page in GUESSES:
         text = guess_html(GUESSES[page], page, drawn(app))
     else:
-        text = choices(*CHOICES[page])
+        _, options, right = CHOICES[page]
+        text = choices(options, right)
         place += next(
             k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
         )

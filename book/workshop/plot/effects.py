@@ -115,6 +115,7 @@ def effects(
             axes.set_label(title)
             axes.set_ylim(len(names), 0)
             set_row_axis(axes, ends, width, OUT)
+            axes.grid(visible=False)  # each mean has its number
         write_key(figure, KEY)
     return figure
 
@@ -124,7 +125,7 @@ def _draw_interval(
 ) -> None:
     own, (low, mean, high) = color(method), value
     axes.plot(
-        [low, high], [y, y], color=own, lw=2.4, solid_capstyle="round", label=f"{name}, interval"
+        [low, high], [y, y], color=own, lw=2.4, solid_capstyle="butt", label=f"{name}, interval"
     )
     axes.plot(
         [mean], [y], marker=MARKERS.get(method, "o"), ms=8, color=own, mfc=own if sure else PAGE,

@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 from numpy import ndarray as Array
 
 from workshop.plot.panels import (
@@ -49,6 +50,10 @@ AIRS = 0.34, 0.25
 EQUAL = 0.25
 #: How strong its band is, on a light page and on a dark one.
 BAND = 0.25
+#: Inches between an interval and the line at 0 that it leaves out.
+GAP = 0.028
+#: Where names stand on the lines of a narrow page's axes, these pause.
+LANE: dict[str, Any] = {"color": PAGE, "lw": 0, "zorder": 1.5}
 #: Rows from which on the numbers of the axis stand above them as well.
 LONG = 8
 #: Points from an end of the axis to such a number.
@@ -171,9 +176,9 @@ def _draw(
         said = style | known[name] | {"color": INK if known[name] else SHARED}
         if narrow:
             at = top + y - 0.06
-            paper = {"facecolor": PAGE, "lw": 0, "pad": 1.2}
-            write(figure, left, at, names[name], color=own, weight="bold", bbox=paper, **style)
-            write(figure, left + width, at, words[name], ha="right", bbox=paper, **said)
+            axes.axhspan(y - above - ABOVE * (not k), y, **LANE)
+            write(figure, left, at, names[name], color=own, weight="bold", **style)
+            write(figure, left + width, at, words[name], ha="right", **said)
         else:
             at = top + y + LANES[0]
             write(
@@ -220,6 +225,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
         [middle], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
         mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, middle",
     )  # fmt: skip
+    keep_off_zero(axes, row.interval, upper, ends)
     for values, y in ((row.sources, lower), ((low, high), upper)):
         for end, marker, outwards, count in (
             (ends[0], "<", -1, sum(value <= ends[0] for value in values)),
@@ -236,6 +242,18 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
                     ha="left" if outwards > 0 else "right", va="center", color=own,
                     fontsize=SMALL,
                 )  # fmt: skip
+
+
+def keep_off_zero(axes: Axes, interval: Sequence[Number], y: Number, ends: Ends) -> None:
+    """Part an interval from the line at 0 by a gap, where it leaves 0 out and ends beside it."""
+    low, *_, high = interval
+    side = (low > 0) - (high < 0)
+    inch = axes.get_window_extent().width / axes.figure.dpi / (ends[1] - ends[0])
+    gap = ScaledTranslation(side * GAP, 0, axes.figure.dpi_scale_trans)
+    axes.plot(
+        [0], [y], "|", ms=5, mew=72 * GAP, color=PAGE, label="_gap", transform=axes.transData + gap,
+        visible=side != 0 and min(abs(low), abs(high)) * inch < 1.5 * GAP,
+    )  # fmt: skip
 
 
 def _numbers(row: PooledEffect, name: str, ends: Ends) -> str:

@@ -41,7 +41,7 @@ LEADER = "leader"
 def panels(
     count: int,
     *,
-    height: Number,
+    height: Number | tuple[Number, Number],
     columns: Columns = None,
     sharex: bool = False,
     sharey: bool = False,
@@ -62,7 +62,8 @@ def panels(
     count
         How many panels there are.
     height
-        Inches that a panel is high, without what stands around it.
+        Inches that a panel is high, without what stands around it; two numbers are for a wide page
+        and for a narrow one.
     columns
         How many stand side by side on a wide page and on a narrow one, such as ``(4, 2)``. One
         number is for a wide page, and a narrow one has one column. By default up to three.
@@ -76,6 +77,8 @@ def panels(
     """
     across, width, between = widths(count, columns, left, right, sharey)
     rows = math.ceil(count / across)
+    if isinstance(height, tuple):
+        height = height[look().narrow]
     under = max(GAP / 2, above) if sharex else below + above
     whole = top + above + rows * height + (rows - 1) * under + below
     with house_style():
@@ -333,6 +336,31 @@ def name_curves(figure: Figure, axes: Axes) -> None:
         if line.get_linestyle() != "None" and not name.startswith("_"):
             ends.append((name, float(x), float(y), str(line.get_color())))
     name_ends(figure, axes, ends)
+
+
+def names_room(names: Sequence[str]) -> dict[str, Any]:
+    """Return the room in `panels` that `name_beside_or_above` needs for these names."""
+    if look().narrow:
+        return {"top": LINE * key_rows({name: {} for name in names}) + 0.08}
+    return {"right": ends_room(names)}
+
+
+def name_beside_or_above(figure: Figure, *every: Axes) -> None:
+    """Name curves at their ends; on a phone above all, for long names would take its width."""
+    if not look().narrow:
+        for axes in every:
+            name_curves(figure, axes)
+        return
+    lines = [line for axes in every for line in axes.lines]
+    entries = {
+        str(line.get_label()): {
+            "color": line.get_color(), "lw": line.get_linewidth(), "marker": line.get_marker(),
+            "ls": line._unscaled_dash_pattern,  # type: ignore[attr-defined]
+        }
+        for line in lines
+        if line.get_linestyle() != "None" and not str(line.get_label()).startswith("_")
+    }  # fmt: skip
+    write_key(figure, entries)
 
 
 def number_ticks(

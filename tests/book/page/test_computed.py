@@ -1,6 +1,8 @@
 """What a page computes is what Python computes; digits that a reader draws are seen and scored."""
 
+import itertools
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -105,12 +107,22 @@ def test_what_moves_is_drawn_as_its_numbers_and_is_not_in_the_picture_of_the_axe
     assert not any(artist.get_visible() for artist in moving if artist in bare(figure).findobj())
 
 
-def test_each_chapter_asks_for_a_curve_or_for_one_of_several_answers():
-    asking = [path for path in BOOK.rglob("*.ipynb") if ":class: opening" in path.read_text()]
-    pages = {path.relative_to(BOOK.parent).with_suffix("").as_posix() for path in asking}
-    assert not GUESSES.keys() & CHOICES and pages == GUESSES.keys() | CHOICES.keys()
-    for options, right in CHOICES.values():
+def test_each_chapter_asks_what_its_curve_or_its_answers_are_for():
+    asking = {}
+    for path in BOOK.rglob("*.ipynb"):
+        for cell in json.loads(path.read_text())["cells"]:
+            page, text = path.relative_to(BOOK.parent).with_suffix(""), "".join(cell["source"])
+            if ":class: opening" in text:
+                (asking[page.as_posix()],) = re.findall(r"^\*\*Predict\.\*\* (.+)$", text, re.M)
+    assert not GUESSES.keys() & CHOICES and asking.keys() == GUESSES.keys() | CHOICES.keys()
+    asked = {page: guess.asked for page, guess in GUESSES.items()}
+    for page, (question, options, right) in CHOICES.items():
+        asked[page] = question
         assert len({*options}) == len(options) > 1 and right in range(len(options))
+    for page, text in asking.items():
+        sentences = re.split(r"(?<=[.?]) ", text)
+        questions = itertools.dropwhile(lambda sentence: sentence[-1] != "?", sentences)
+        assert " ".join(questions) == asked[page]
 
 
 def test_what_is_true_of_a_guess_is_what_its_chapter_draws():

@@ -13,7 +13,7 @@ from ensedu.contest.statistics import Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, EQUAL, REFERENCE, WAYS
+from workshop.plot.forest import BAND, EQUAL, LANE, REFERENCE, WAYS, keep_off_zero
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import EDGE, LINE, TITLE, inches, place, set_axis, set_row_axis, write
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
@@ -21,7 +21,7 @@ from workshop.plot.text_layout import SMALL
 
 BUDGET = (
     "What you can pay decides what you can choose from. Who is struck out has a price that is too "
-    "high, the black dot. Left: the typical difference in NLL from one network, in the contest's "
+    "high, the strong dot. Left: the typical difference in NLL from one network, in the contest's "
     "units, and its interval. Prices are multiples of one network's; memory is its parameters."
 )
 CAPTION_ENDS = (
@@ -43,8 +43,8 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
-#: How much is covered: of a row that is too dear, and of an axis beyond what is paid.
-COVER, BEYOND = 0.72, 0.15
+#: How much of an axis is covered, beyond what is paid.
+BEYOND = 0.15
 
 
 class Budget(Computed):
@@ -128,14 +128,14 @@ class Budget(Computed):
                 zip(self.data["rows"], self.names.items(), strict=True)
             ):
                 _draw_gain(gains, y, name, self.beside[name])
-                # Names are struck out, and not covered: they can be read.
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
                 at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
                 style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
-                # On a phone a name stands on the lines of its panel, and ends them.
-                ground = {"fc": PAGE, "ec": "none", "pad": 0.5} if narrow else None
-                write(figure, x, at, words, va="center", bbox=ground, **style)
+                if narrow:  # where names stand the lines of their panel pause
+                    top = y + 0.5 - 0.04 / step
+                    gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
+                write(figure, x, at, words, va="center", **style)
                 struck = place(figure, x, at - step / 2, wide, step)
                 struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                 struck.axis("off")
@@ -147,15 +147,6 @@ class Budget(Computed):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
             write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
-            cover = place(figure, left - 0.12, under, look().width - left + 0.12, count * step)
-            cover.axis("off")
-            cover.set(xlim=(0, 1), ylim=gains.get_ylim(), zorder=2)
-            for k in range(count):
-                cover.plot(
-                    found["across"], found[f"row_{k}"], color=PAGE, alpha=COVER,
-                    lw=72 * (0.9 * row if narrow else step), solid_capstyle="butt",
-                    label="_cover", gid=moves("across", f"row_{k}"),
-                )  # fmt: skip
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
                 paid = place(figure, *corner, price, count * step)
@@ -205,6 +196,7 @@ def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
         [one.middle], [y], marker=MARKERS.get(name, "o"), ms=8, color=own, mew=1.3,
         mfc=own if one.word == "better" else PAGE, label=f"{called}, middle",
     )  # fmt: skip
+    keep_off_zero(axes, (one.low, one.high), y, GAINS)
     low, high = GAINS
     for end, marker, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
         if out:
@@ -217,7 +209,7 @@ def draw_ends(
     """Draw the part of rows in their interval: under noise, and from weak to strong concrete."""
     own = plot.PALETTE["single"]
     with plot.house_style():
-        figure, panels = plot.panels(2, height=3.0, left=0.6)
+        figure, panels = plot.panels(2, height=(3.0, 2.1), left=0.6)
         panels[0].plot(noise, 100 * by_noise, "o-", color=own)
         panels[0].set(title="rows inside, %", xlabel="noise on inputs")
         panels[1].plot(range(1, 6), 100 * by_fifth, "o", color=own, ms=7)

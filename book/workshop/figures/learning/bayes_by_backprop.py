@@ -37,7 +37,7 @@ TUG = (
 ELLIPSES = (
     "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
     "too sure, and it sticks out across it, so the line is too unsure at 3. Ellipses: two standard "
-    "deviations. Right: the standard deviation of the line's height."
+    "deviations. The other panel: the standard deviation of the line's height."
 )
 DISTANCES = (
     "None of these has the right standard deviation in all three places. Above 1 it is less sure "
@@ -168,7 +168,7 @@ class Lines(Computed):
         """Draw both posteriors of two weights, and the doubt in f(x)."""
         found = self.numbers(inputs_around)
         with plot.house_style():
-            figure, [left, right] = plot.panels(2, height=2.2)
+            figure, [left, right] = plot.panels(2, height=(2.2, 1.9))
             curves = []
             for name, words, style, y in (
                 ("exact", "exact posterior", EXACT, 0.97), ("apart", "mean-field", APART, 0.86),

@@ -38,7 +38,7 @@ OWN = (
 #: Why axes change.
 UNITS = "The axes change with the data: each set has its own units."
 #: Inches that a panel is high, and that of the intervals.
-HIGH, INTERVALS = 3.2, 3.6
+HIGH, INTERVALS = (3.2, 2.2), 3.6
 #: Of all that an axis holds, what it is longer at both ends, for words.
 AIR = 0.25
 

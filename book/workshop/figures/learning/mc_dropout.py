@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import draw_doubt
-from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
+from workshop.plot.panels import beside, name_beside_or_above, names_room, number_ticks, panels
 from workshop.plot.style import MUTED, Figure, color, house_style
 
 # Captions.
@@ -23,7 +23,7 @@ LIVE_ALT = (
 )
 SPREAD = (
     "A higher rate moves passes apart; more points do not bring them together. Standard deviation "
-    "of passes, or members, where there are points, over 10 data sets. Left: 60 points."
+    "of passes, or members, where there are points, over 10 data sets. By the rate: 60 points."
 )
 PASSES = (
     "In four of eight cases 64 passes with masks beat one pass with masks off, in four they do "
@@ -36,7 +36,7 @@ DOUBT = (
 )
 
 OURS, GRAY = color("mc_dropout"), color("single")
-HIGH = 2.5
+HIGH = 2.5, 2.2
 
 
 @dataclass(eq=False)
@@ -110,13 +110,13 @@ class Passes:
         """Draw a dot a number of passes, and two lines that make none."""
         found = self.of(rate, digits)
         with house_style():
-            figure, (axes,) = panels(1, height=HIGH, right=ends_room(found))
+            figure, (axes,) = panels(1, height=HIGH, **names_room([*found]))
             for (name, (values, own)), style in zip(found.items(), ("-", "--", "o-"), strict=True):
                 axes.plot(self.passes, values, style, color=own, label=name)
             axes.set(xscale="log", yscale="log", ylim=(0.07, 0.4), xlabel="passes")
             axes.set_title("NLL, nats a digit", loc="left")
             number_ticks(axes, self.passes, [0.1, 0.2, 0.4])
-            name_curves(figure, axes)
+            name_beside_or_above(figure, axes)
         return figure
 
     def say(self, rate: float, digits: str) -> str:
@@ -145,11 +145,11 @@ class Doubt:
             for style, (name, (method, y)) in zip(styles, self.curves.items(), strict=True)
         ]
         with house_style():
-            figure, (axes,) = panels(1, height=HIGH, right=ends_room(self.curves))
+            figure, (axes,) = panels(1, height=HIGH, **names_room([*self.curves]))
             draw_doubt(axes, self.x, lines, self.inputs)
             axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
             axes.set(xlim=(self.x[0], self.x[-1]), ylim=(0, 0.36))
-            name_curves(figure, axes)
+            name_beside_or_above(figure, axes)
         return figure
 
     def ratio(self, name: str) -> float:

@@ -27,7 +27,7 @@ TRAP = (
 
 GREEN, GRAY = color("rank1"), color("single")
 #: Inches that panels are high, and of one row.
-HIGH, ROW = 2.7, 0.48
+HIGH, ROW = (2.7, 2.1), 0.48
 #: The line of each prior in `Trap`.
 STYLES = ("-", "--")
 NOISY = "one, with noise"

@@ -25,7 +25,9 @@ from workshop.plot.panels import (
     decimal,
     ends_room,
     inches,
+    name_beside_or_above,
     name_curves,
+    names_room,
     number_ticks,
     panels,
     write,
@@ -79,9 +81,8 @@ PLACES = {"regions": "among the points", "gap": "in the gap"}
 def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes, Axes]:
     """Return a figure with two panels along x: for curves, and for standard deviations."""
     figure, (curves, parts) = panels(
-        2, height=1.6 if plot.look().narrow else 1.75, columns=1, sharex=True, left=0.6,
-        right=ends_room(names),
-    )  # fmt: skip
+        2, height=(1.75, 1.6), columns=1, sharex=True, left=0.6, **names_room(names)
+    )
     for axes, title in zip((curves, parts), titles, strict=True):
         axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
         axes.set_title(title, loc="left")
@@ -135,7 +136,9 @@ class Curve(Computed):
         """Draw the curve with both bands, and the standard deviation of both."""
         found = self.numbers(points, noise, model)
         with house_style():
-            figure, curves, parts = scene(("true curve",), ("mean ± 2σ", "σ of each part"))
+            figure, curves, parts = scene(
+                ("true curve", "not known", "noise"), ("mean ± 2σ", "σ of each part")
+            )
             for low, high, own, alpha in (
                 ("high", "above", MUTED, 0.25), ("below", "low", MUTED, 0.25),
                 ("low", "high", DOUBT, 0.45),
@@ -153,8 +156,7 @@ class Curve(Computed):
             parts.plot(GRID, found["unknown"], **line)
             line = {"color": MUTED, "lw": 2, "ls": (0, (1, 1)), "gid": moves("grid", "level")}
             parts.plot(GRID, found["level"], label="noise", **line)
-            name_curves(figure, curves)
-            name_curves(figure, parts)
+            name_beside_or_above(figure, curves, parts)
         return figure
 
 
@@ -183,7 +185,7 @@ class Members:
             said = own.std(axis=0, ddof=1)
             parts.plot(GRID, unknown, color=INK, label="exact")
             parts.plot(GRID, said, color=DOUBT, ls="--", label="of members")
-            name_curves(figure, parts)
+            name_beside_or_above(figure, parts)
         return figure
 
     def say(self, members: int, sample: int) -> str:
@@ -208,7 +210,7 @@ class Trained:
         """Draw a panel a place."""
         names = {"error": (INK, "D"), "spread": (DOUBT, "s")}
         with house_style():
-            figure, both = panels(2, height=2.3, sharey=True, right=ends_room(names))
+            figure, both = panels(2, height=(2.3, 1.8), sharey=True, right=ends_room(names))
             for axes, (place, title) in zip(both, PLACES.items(), strict=True):
                 for part, (own, marker) in names.items():
                     low, mean, high = self.found[noise][place][part]
@@ -218,7 +220,7 @@ class Trained:
                 axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
                 axes.set(xlabel="points to train on")
                 number_ticks(axes, self.numbers, [0.03, 0.1, 0.3])
-                if place == "gap" or plot.look().narrow:
+                if place == "gap" or look().narrow:
                     name_curves(figure, axes)
         return figure
 
@@ -325,8 +327,6 @@ class Mixes:
             axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
             axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[])
             axes.spines["left"].set_visible(False)
-            axes.grid(axis="x")
-            axes.set_axisbelow(True)
             for row, mix in zip(rows, self.mixes, strict=True):
                 at = (0, row + ABOVE) if narrow else (-0.02, row)
                 axes.annotate(

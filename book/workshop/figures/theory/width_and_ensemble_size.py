@@ -27,7 +27,7 @@ GAP = (
     "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear. In "
     "points right is better, in NLL left."
 )
-RANGES = "each kind of images has a range of its own"
+RANGES = "The axes change with the images: each kind has its own range."
 #: What a reader chooses, to the task.
 IMAGES = {"digits": "digits", "MNIST-5000": "mnist5000", "convolutions": "convolution"}
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
@@ -67,7 +67,7 @@ class Carried:
         task = IMAGES[images]
         every = [value for key, own in self.nll.items() if key[0] == task for value in own.values()]
         with house_style():
-            figure, both = panels(2, height=2.7, left=0.55, right=ends_room(["256"]))
+            figure, both = panels(2, height=(2.7, 2.1), left=0.55, right=ends_room(["256"]))
             for axes, method in zip(both, (BATCH, DEEP), strict=True):
                 own, lines = color(method), of_task(self.nll, task, method)
                 for i, (width, line) in enumerate(lines.items()):

@@ -140,7 +140,7 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
   };
 };
 
-// Whom a budget pays for: which prices are too high, and which rows are covered.
+// Whom a budget pays for: which prices are too high, and which names are struck out.
 const budget = ({ better, rows, ends, ...prices }, limits) => {
   const high = (price, k) => prices[price][k] > limits[price];
   const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));

@@ -29,8 +29,10 @@ class Guess:
 
     Attributes
     ----------
+    asked
+        What the notebook asks, where nobody can draw.
     question, key, answer
-        What is asked, what is seen then, and why it is so, as HTML.
+        What is asked here, what is seen then, and why it is so, as HTML.
     title, xlabel
         What the axes say.
     each
@@ -49,6 +51,7 @@ class Guess:
         Whose color it has.
     """
 
+    asked: str
     question: str
     key: str
     answer: str

@@ -176,8 +176,8 @@ export const digitAnswers = () => {
     { class: "ensedu-legend" },
     make("i", { class: "expected" }),
     "expected entropy, meant as aleatoric + ",
-    make("i"),
-    "mutual information, meant as epistemic; bars end at 2.30 nats",
+    make("span", {}, make("i"), "mutual information"),
+    ", meant as epistemic; bars end at 2.30 nats",
   );
   let rows = null;
 
