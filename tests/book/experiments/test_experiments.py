@@ -114,7 +114,7 @@ AGAIN = [
     Again("embedded-training", {"width": 32, "seed": 3}),
     Again("embedded-spread", {"mean": 0.5, "seed": 3}, rel=0.01),
     Again("perturbed-network", {"number": 0}, abs=1e-3),
-    Again("width-tuning", WIDTH | {"split": 101, "lr": 0.06}, {}, {"MEMBERS": (1,)}, rel=0.2),
+    Again("width-tuning", WIDTH | {"split": 101, "lr": 0.02}, {}, {"MEMBERS": (1,)}, rel=0.2),
     Again("width", WIDTH | {"split": 1}, {}, {"MEMBERS": (1, 2)}, rel=0.2),
     # That all that the contest learns from is what it was: rows, inputs, targets, groups, splits.
     *(Again(f"contest/{task}", {"contestant": "linear", "split": 0}, rel=0.01, only=LINEAR)

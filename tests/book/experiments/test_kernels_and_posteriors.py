@@ -96,6 +96,8 @@ def test_each_law_has_its_moments():
         wanted = np.diag(np.diag(exact)) if name == "mean_field" else exact
         assert distance(spread(V), wanted) < 0.05, name
     assert [np.linalg.matrix_rank(V[0] / W) for V in pair] == [3, 1]
+    apart = (pair[0] - pair[1]).std(axis=0)  # τ² (g - u v), with τ = scale / √2
+    np.testing.assert_allclose(apart, abs(W) * scale**2 / np.sqrt(2), rtol=0.05)
 
 
 def test_distances_are_relative_to_the_full_law(stored):
