@@ -13,7 +13,7 @@ WORDS = {
     "single": "one matrix, one bias",
     "deep_ensemble": "M of everything",
     "batch_ensemble": "W once; a member scales inputs by r, outputs by s",
-    "rank1": "W once, r and s random",
+    "rank1": "W once; r and s random, each with a mean (solid) and σ (hatched)",
     "mean_field": "all of it random",
 }
 MEMBERS = 4
@@ -68,7 +68,9 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
             parts.append(box(right, below, 1, SIDE, "deviations"))
         return "".join(parts)
     parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "weight")]
-    parts.append(letter(middle, line, "W", member, "name" if row.modulated else "on"))
+    sampled = row.modulated and row.spread  # a sample of the random matrix V, not the member's W
+    name = "V" if sampled else "W"
+    parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
     if row.modulated and member == 1:
         parts.append(letter(x + 14, line, "r", member))
@@ -102,8 +104,8 @@ class Sheet(TextTable):
             words, text, layer, whole = (escape(cell.text) for cell in row.cells)
             blocks.append(
                 f'<section data-method="{row.method}"><p><b>{escape(row.title)}</b> {words}</p>'
-                f"<div>{picture(row.method, MEMBERS)}<p><span>{self.columns[1].title}: "
-                f'<span class="math">\\({text}\\)</span></span>'
+                f"<div>{picture(row.method, MEMBERS)}<p>"
+                f'<span><span class="math">\\({text}\\)</span></span>'
                 f"<span>{self.columns[2].title}: {layer}</span>"
                 f"<span>{self.columns[3].title}: <strong>{whole}</strong> · "
                 f"{escape(row.cells[3].aside)}</span></p></div></section>"

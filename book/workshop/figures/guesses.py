@@ -92,14 +92,12 @@ CHOICES = {
         ("a lot", "a little", "nothing"), 2,
     ),
     "book/counting/batch-ensemble": (
-        "How many of its weights can you change with these 100 numbers? Can you turn the matrix "
-        "into any other one?",
-        ("100 of them", "all, to some matrices", "all, to any matrix"), 1,
+        "How far can you change the matrix with these 100 numbers?",
+        ("100 of its weights", "all, but not freely", "into any other one"), 1,
     ),
     "book/counting/rank-1-bnn": (
-        "Can you use them to make every weight random? And what will the weights have in common "
-        "then?",
-        ("no, too few", "yes, each by itself", "yes, rows and columns together"), 2,
+        "How random can you make the matrix with them?",
+        ("100 weights, not more", "all, each by itself", "all, but in rows and columns"), 2,
     ),
     "book/counting/comparison": (
         "Which is smaller, a deep ensemble or a BatchEnsemble?",

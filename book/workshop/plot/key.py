@@ -34,7 +34,7 @@ LOOKS = {
     "shared": "stored once, for all members",
     "own": "stored by one member",
     "computed": "never stored",
-    "random": "standard deviations and draws",
+    "random": "standard deviations",
 }
 
 
@@ -42,8 +42,8 @@ def key() -> Figure:
     """Draw how to read the figures of this book: four looks of squares, and the methods.
 
     Gray is stored once for all members, a method's color by one member; what is computed is faint
-    and has no frame, what is random is hatched. Below, or on a wide page to the right, stand the
-    methods in their order with color, marker, line and name.
+    and has no frame, a standard deviation is hatched. Below, or on a wide page to the right, stand
+    the methods in their order with color, marker, line and name.
     """
     narrow, wide = look().narrow, look().width
     height = HIGH * len(LOOKS)

@@ -20,14 +20,14 @@ MOST = 1.5
 
 # Captions.
 CAPTION = (
-    "The gray matrix is stored once. For each entry of r and s a member has a mean μ (solid) and a "
-    "standard deviation σ (hatched), stored as ρ. Dashed is one sample of r, s and the matrix: "
-    "draw anew, and all of it moves."
+    "Two short random vectors move a whole matrix: draw anew, and watch the squares. Gray is "
+    "stored once. For each entry of r and s a member stores a mean μ (solid) and a standard "
+    "deviation σ (hatched, as ρ)."
 )
 ALT = (
-    "A gray window of four by four weights, stored once. Beside it one member: three columns at "
-    "the left and three rows above, hatched, solid and dashed, and four biases below; between "
-    "them, in dashed frames, the weights of one sample."
+    "A gray square of 50 by 50 weights, stored once. Beside it four members, each a square that is "
+    "computed from one sample, with two strips at the left and two above, solid and hatched, and a "
+    "strip of biases below."
 )
 MOVED = (
     "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "

@@ -9,7 +9,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims("counting/batch-ensemble", unclaimed={
     "no measured number": ["every weight that is not 0"],
     "the box's question": ["A weight matrix has 50 rows and"],
-    "what rank 1 is": ["A matrix has rank 1 if it"],
+    "what rank 1 is": ["So a matrix of rank 1 has"],
 })  # fmt: skip
 says = CLAIMS.says
 BATCH, DEEP = METHODS = "batch_ensemble", "deep_ensemble"
@@ -42,8 +42,6 @@ FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
 
 # fmt: off
 says("You can change all 2,500, because the weight", lambda: (V != W).sum())
-says("price of storing 100 numbers in place of", lambda: sum(own.size for own in FAST))
-says("numbers in place of 2,500", lambda: W.size)
 says("But 100 numbers are too few to reach", lambda: sum(own.size for own in FAST))
 says("x = (1, 2) becomes (2, -2), then", lambda: (x * r).tolist() == [2, -2])
 says("then (-4, -4, 2), then (-4, -2, 2)", lambda: [*(x * r) @ SMALL, *((x * r) @ SMALL) * s])
@@ -51,7 +49,7 @@ says("W by 2 and by -1, and its", lambda: r)
 says("(2, -1, 4) and (-3, -\\frac12, -1)",
      lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))
 says("so W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
-says("rows and columns by numbers other than 0",
+says("and with numbers other than 0 you can",
      lambda: all(rank(own) == rank(shared) == 8
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("(2, 1, 2) in the first row and",
@@ -69,7 +67,7 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
 says("two vectors, 100 numbers in all, which are", lambda: sum(own.size for own in FAST))
 says("which are 4% of a matrix", lambda: sum(own.size for own in FAST) / W.size)
-says("or 75% of a matrix for each member",
+says("which is 75% of a matrix for each",
      lambda: counting.layer(50, 50, DEEP, 4, bias=False).total / (4 * W.size) - 1 / 4)
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
