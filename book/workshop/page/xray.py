@@ -28,7 +28,7 @@ CURVED = (854, 949)  # where it shares, with curves above the members
 #: And without the way between methods.
 HIDING = {
     "single": (694, 663), "deep_ensemble": (585, 773), "batch_ensemble": (783, 796),
-    "rank1": (825, 886),
+    "rank1": (640, 1067),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
