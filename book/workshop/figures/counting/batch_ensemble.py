@@ -10,7 +10,7 @@ from workshop.plot.text_layout import SMALL
 
 CAPTION = (
     "Every member has a matrix of its own, but stores only the column r, the row s and a bias; the "
-    "dashed numbers are computed. Press one to see of what, or change a stored number."
+    "dashed numbers are computed. Press one to see of what."
 )
 ALT = (
     "A gray window of weights, stored once. For each member a column of numbers at the left, a row "

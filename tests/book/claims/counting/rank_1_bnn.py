@@ -32,13 +32,6 @@ def added(m: int, n: int, method: str = "rank1") -> int:
     return counting.one_more_member(m, n, method).total
 
 
-def passes(method: str, **size: int) -> int:
-    """Return what one pass of 1-50-50-1 draws for a batch, with four members if it has any."""
-    size = size or {"ensemble_size": 4}
-    net = en.mlp([1, 50, 50, 1], method, rng=np.random.default_rng(0), **size)
-    return drawn(net, (128, 1))
-
-
 def covariance(layer, *names: str) -> np.ndarray:
     """Return the covariance of the four entries of a matrix, over all noise of plus or minus 1."""
     shapes = {name: own.shape for name, own in layer.noise(np.random.default_rng(0)).items()}
@@ -115,9 +108,6 @@ says("4,620 parameters, and a mean-field BNN 5,402",
      lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
          "mean_field").total))
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("draws 202 for each member, and 808 for",
-     lambda: (passes("rank1") / 4, passes("rank1")))
-says("a mean-field pass draws 2,701", lambda: passes("mean_field", samples=1))
 says("with 128 examples, five times as many random",
      lambda: (128, 128 * drawn(rank1(50, 50, 4), (4, 1, 50)) / (4 * drawn(FIELD, (1, 50)))))
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
