@@ -103,7 +103,7 @@ class Apart:
             for name, (low, mean, high) in own.items():
                 method, _ = LAWS[name]
                 look = {"color": color(method), "marker": plot.MARKERS[method]}
-                axes.plot(self.sizes, mean, lw=2, label=name, **look)
+                axes.plot(self.sizes, mean, lw=2, label=name, clip_on=False, **look)
                 axes.fill_between(self.sizes, low, high, color=color(method), alpha=0.15, lw=0)
             axes.set(xscale="log", yscale="log", xlim=(0.009, 1.04), ylim=(1e-4, 3))
             places = [0.01, 0.1, 1] if plot.look().narrow else self.sizes

@@ -55,6 +55,7 @@ says("only 16 equally likely draws", lambda: len(CELL["Z"]))
 says("Only if p is 0, and those of",
      lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
 says("at most m + n - 1 dimensions", lambda: 7 + 5 - (35 - still()))
+says("it is 99 directions of 2,500", lambda: (50 + 50 - 1, 50 * 50))
 says("leaves the other 24 directions of V nearly", still)
 says("networks are 64-7-5-10 with tanh", lambda: perturbed.SIZES)
 says("Each was trained on 256 digits, down", lambda: len(perturbed.digits_of_part(0)[0]))
