@@ -36,6 +36,7 @@ says, reads = CLAIMS.says, CLAIMS.reads
 spread = reader("embedded-spread", "summary", by="mean")
 trained = reader("embedded-training", "rows", by="width", mean=0.0, gamma=4.0)
 ONES, SIGNS = Modulation("ones"), Modulation("signs")
+DROPOUT = Modulation("bernoulli", p=0.5)
 NEAR, NORMAL = (Modulation("normal", std=std) for std in (0.1, 0.5))
 ONE, WIDE = inputs_at_angle(1.0)[:1], inputs_at_angle(np.cos(np.radians(120)))
 CELL = ran(f"book/{CLAIMS.chapter}", "make the second row of u all ones")
@@ -78,9 +79,9 @@ def moved(mean: float) -> np.ndarray:
 
 
 # fmt: off
-says("this is 1 / 1.25, or 0.8", lambda: (1, 1 + 0.5**2, chi([ONES, NORMAL])))
-says("Did you expect 0.8 for", lambda: chi([ONES, NORMAL]))
-says("in common, and \\chi falls to 0.56", lambda: chi(NORMAL))
+says("= 2, and \\chi is 0.5", lambda: (2, chi([ONES, DROPOUT])))
+says("Did you expect 0.5 for dropout", lambda: chi([ONES, DROPOUT]))
+says("in common, and \\chi falls to 0.21", lambda: chi(DROPOUT))
 says("-0.5, beside 4.5 for the member", lambda: (CELL["other"].mean(), CELL["itself"].mean()))
 says("0, member 2 hardly moves", lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
 says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
