@@ -228,7 +228,7 @@ def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Fl
 
     In the first one small noise in rows and columns moves the score most; of those that it does not
     reach, independent entries move it most in the second. Both are in standard deviations of
-    ``"full"`` along the first.
+    ``"rank-1"`` along the first. The ``"normal twin"`` is the full law.
     """
     score, found = first_score("minimum"), {}
     weight, curvature = score.weight, hessian(score, score.weight)
@@ -240,9 +240,9 @@ def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Fl
     for size in sizes:
         full, pair = coupled_draws(weight, size, np.random.default_rng(20), draws)
         laws = perturbation_laws(weight, size, np.random.default_rng(21), draws)
-        own = {"full": full, "rank-1": pair, "independent entries": laws["mean_field"]()}
+        own = {"normal twin": full, "rank-1": pair, "independent entries": laws["mean_field"]()}
         points = {name: score(V).reshape(draws, -1) @ axes for name, V in own.items()}
-        unit = points["full"][:, 0].std(ddof=1)
+        unit = points["rank-1"][:, 0].std(ddof=1)
         found[size] = {name: one / unit for name, one in points.items()}
     return found
 

@@ -377,9 +377,10 @@ SHOWN = {
     "fig-we-carry": carried,
     "fig-we-pull": others,
     "fig-we-gap": gaps,
-    "fig-r1p-clouds": lambda f, size, against: (
-        [size, *(f.found[size][name][:, 1].std(ddof=1) for name in (against, "full"))],
-        [*f.found[size][against].T, *f.found[size]["full"].T],
+    "fig-r1p-clouds": lambda f, size: (
+        [size, np.std(f.found[size]["independent entries"][:, 1])
+         / np.std(f.found[size]["rank-1"][:, 1])],
+        [row for points in f.found[size].values() for row in points.T],
     ),
     "fig-r1p-apart": lambda f, network: (
         [0.1, *(f.found[network][name][1][[*f.sizes].index(0.1)]

@@ -27,6 +27,7 @@ from tests.book.looking import (
     readable,
 )
 from workshop.figures.learning import more_from_one_network
+from workshop.figures.theory import rank_1_perturbations
 from workshop.page.frames import ranges
 from workshop.page.said import too_much
 from workshop.plot.renderings import color_mapped
@@ -131,9 +132,9 @@ def test_ellipses_are_two_standard_deviations_around_their_centers():
         lengths = np.einsum("bi,ij,bj->b", away, np.linalg.inv(wanted), away)
         np.testing.assert_allclose(lengths, 4)
     clouds = of("book/theory/rank-1-perturbations", "fig-r1p-clouds")
-    laws = "full", "independent entries"
-    found = drawn(lambda: clouds.draw(1.0, laws[1])).axes[0].patches
-    for one, points in zip(found, (clouds.found[1.0][law] for law in laws), strict=True):
+    found = drawn(lambda: clouds.draw(1.0)).axes[0].patches
+    for one, law in zip(found, rank_1_perturbations.LAWS, strict=True):
+        points = clouds.found[1.0][law]
         angle, half = np.radians(one.angle), np.array([one.width, one.height]) / 4
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         np.testing.assert_allclose(turn * half**2 @ turn.T, np.cov(points.T), atol=1e-9)

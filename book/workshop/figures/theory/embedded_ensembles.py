@@ -15,9 +15,9 @@ from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
 PULL = (
-    "Only member 1 is trained, and member 2 moves as well, unless the mean of u is 0. Both share "
-    "all weights, in two hidden layers of width 256; each multiplies the last one by its own u. "
-    "Thin: before training."
+    "Only member 1 is trained, and member 2 moves as well, hardly if the mean of u is 0. Both "
+    "share all weights, in two hidden layers of width 256; each multiplies the last one by its own "
+    "u. Thin: before training."
 )
 CHI = (
     "As layers widen, χ becomes a fixed number, and of these only signs bring it to 0. A dot is a "
