@@ -110,11 +110,15 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         noisy = trained(own.shifted["noise"]).scores(own.test[1], own.unit)
         assert found["shifted"]["noise"]["nll"][start] == pytest.approx(noisy["nll"])
         held = trained(own.calibrate[0])
-        scaled = forecast.sharpened(held, own.calibrate[1]).scores(own.test[1], own.unit)
-        assert found["scaled"]["nll"][start] == pytest.approx(scaled["nll"])
-        inside, size = conformal(forecast, own.test[1], held, own.calibrate[1])
+        foreign, known = trained(own.foreign), own.calibrate[1]
+        scaled, other = forecast.sharpened(held, known), foreign.sharpened(held, known)
+        nll = scaled.scores(own.test[1], own.unit)["nll"]
+        assert found["scaled"]["nll"][start] == pytest.approx(nll)
+        apart = uncertainty.auroc(scaled.doubt, other.doubt)
+        assert found["scaled"]["auroc"][start] == pytest.approx(apart)
+        inside, size = conformal(forecast, own.test[1], held, known)
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
-        apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
+        apart = uncertainty.auroc(forecast.doubt, foreign.doubt)
         assert found["auroc"][start] == pytest.approx(apart)
     assert len({*found["nll"]}) == rounds.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
