@@ -32,9 +32,9 @@ INSIDE = {
     ),
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),
-        ("stand_ins", "arrays"),
-        ("traced", "runner", "model_checks", "deep_ensemble"),
-        ("members",),
+        ("stand_ins", "member_weights"),
+        ("traced", "runner", "model_checks", "member_copies"),
+        ("model_ensemble",),
         ("ensemble",),
     ),
     "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),

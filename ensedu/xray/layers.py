@@ -121,7 +121,7 @@ def read_model(
     """
     from ensedu.torch.by_method import convert, try_conversion
     from ensedu.torch.ensembling.copies import meta_copy
-    from ensedu.torch.ensembling.roles import select_names
+    from ensedu.torch.ensembling.parameter_plan import select_names
 
     shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):

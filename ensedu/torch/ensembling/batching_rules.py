@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.base import MemberLayer
-from ensedu.torch.ensembling.run import Run, named_errors
+from ensedu.torch.ensembling.one_pass import Run, named_errors
 
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}

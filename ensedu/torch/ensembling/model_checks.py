@@ -15,8 +15,8 @@ from torch.nn.modules.conv import _ConvNd
 from ensedu.methods import METHODS
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.ensembling.arrays import options_of
-from ensedu.torch.ensembling.roles import is_within
+from ensedu.torch.ensembling.member_weights import options_of
+from ensedu.torch.ensembling.parameter_plan import is_within
 from ensedu.torch.tensor_checks import class_path
 
 # Of each option, with its default, by which members start anew: what becomes of a trained model,

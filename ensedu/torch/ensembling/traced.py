@@ -18,7 +18,7 @@ from ensedu.torch.ensembling.batching_rules import (
     mask_shape,
     refresh_flat_weights,
 )
-from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, Run
 from ensedu.torch.ensembling.stand_ins import ModuleSpecs
 from ensedu.torch.trees import map_tensors, named_tensors
 
@@ -42,9 +42,9 @@ class Traced:
 
     def trains(self) -> bool:
         """Put each module in the mode that it has in the net; return whether one trains."""
-        for path, copy_model in self._copies.items():
-            copy_model.training = self._specs[path].stored.training
-        return any(copy_model.training for copy_model in self._copies.values())
+        for path, part in self._copies.items():
+            part.training = self._specs[path].stored.training
+        return any(part.training for part in self._copies.values())
 
     def outputs(
         self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
 from ensedu.torch.ensembling.copies import meta_copy
-from ensedu.torch.ensembling.roles import Plan
-from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, Run
+from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.ensembling.runner import Runner
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator

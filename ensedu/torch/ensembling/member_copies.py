@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ensedu.torch.base import Ensemble
 from ensedu.torch.ensembling.copies import copy_model, deepcopy_memo
 from ensedu.torch.ensembling.model_checks import StartWarning, trained_part, warn_of_training_lost
-from ensedu.torch.ensembling.roles import is_within, named_parts, tensors_of
+from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.trees import map_tensors, stack_nested

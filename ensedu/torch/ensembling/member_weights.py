@@ -13,7 +13,7 @@ from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.ensembling.copies import copy_model
-from ensedu.torch.ensembling.roles import Plan, Use, multiplier
+from ensedu.torch.ensembling.parameter_plan import Plan, Use, multiplier
 from ensedu.torch.ensembling.stand_ins import HANDED_ON
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
