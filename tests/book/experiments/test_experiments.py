@@ -198,12 +198,12 @@ def test_a_table_is_that_of_its_experiment(name):
 
 
 CHOSEN = {
-    "running-example-tuning": {name: row.chosen for name, row in example.CONTESTANTS.items()},
+    "running-example-tuning": {name: row.chosen for name, row in example.RECIPES.items()},
     "batch-ensemble-training-tuning": {
-        name: row.chosen for name, row in batch_ensemble_training.CONTESTANTS.items()
+        name: row.chosen for name, row in batch_ensemble_training.RECIPES.items()
     },
-    "next-task-tuning": {name: row.chosen for name, row in next_task.CONTESTANTS.items()},
-    "rank1-training-tuning": {name: row.chosen for name, row in rank1_training.CONTESTANTS.items()},
+    "next-task-tuning": {name: row.chosen for name, row in next_task.RECIPES.items()},
+    "rank1-training-tuning": {name: row.chosen for name, row in rank1_training.RECIPES.items()},
     "bandit-tuning": bandit.CHOSEN,
     "pruning-tuning": pruning.LR,
 }
@@ -235,7 +235,7 @@ def test_all_contestants_had_as_many_tries():
     for recipes in (
         bandit.GRIDS,
         networks.TRIES,
-        {n: r.tries for n, r in example.CONTESTANTS.items()},
+        {n: r.tries for n, r in example.RECIPES.items()},
     ):
         assert len({len(tries) for tries in recipes.values()}) == 1
         assert all(len({str(one) for one in tries}) == len(tries) for tries in recipes.values())

@@ -45,7 +45,8 @@ def two(task):
 def quick(*names):
     own = {name: CONTESTANTS[name] for name in names}
     return {
-        k: replace(one, tries=one.tries[1:2], parts=(1.0,), epochs=two) for k, one in own.items()
+        k: replace(one, tries=one.tries[1:2], length_fractions=(1.0,), epochs=two)
+        for k, one in own.items()
     }
 
 
@@ -451,7 +452,7 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     """By trainings that take as long as a table has rows, and as its epochs are."""
 
     def told(pilot, cases, workers):
-        return [(k, one.parts[-1] * len(task.y), 0.01) for task, k, one in cases]
+        return [(k, one.length_fractions[-1] * len(task.y), 0.01) for task, k, one in cases]
 
     monkeypatch.setattr(plans, "in_processes", told)
     monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
@@ -465,7 +466,7 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
 
     assert planned(small, 1e6) == ([*first, *sorted(plans.IF_TIME)], SCORED_STARTS, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
-    assert planned(small, 0.01) == (first, 1, plans.LENGTH_FRACTIONS[-1], N)
+    assert planned(small, 0.01) == (first, 1, plans.SHORTENED[-1], N)
     who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
     assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 

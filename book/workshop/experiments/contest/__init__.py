@@ -74,8 +74,8 @@ HALVES = {
 }  # fmt: skip
 #: One network under another name, which is neither better nor worse.
 AGAIN = {"again": replace(CONTESTANTS[REFERENCE], label="one network, again")}
-#: Who takes part in some table.
-ENTRANTS = CONTESTANTS | HALVES | AGAIN | TABULAR
+#: Who stands in some table, in this order: with networks of half the width, and one network again.
+IN_TABLES = CONTESTANTS | HALVES | AGAIN | TABULAR
 #: The tasks on which networks of half the width take part, too.
 HALVED = ("concrete", "digits")
 
@@ -83,7 +83,7 @@ HALVED = ("concrete", "digits")
 def run(task: str, contestant: str, split: int) -> dict[str, Any]:
     """Return what a contestant is worth on a split of a task."""
     with one_thread():
-        return run_split(TASKS[task](), contestant, ENTRANTS[contestant], split)
+        return run_split(TASKS[task](), contestant, IN_TABLES[contestant], split)
 
 
 def predictions(contestant: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     row = measured.row(
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
-    task, who = TASKS["concrete"](), ENTRANTS[contestant]
+    task, who = TASKS["concrete"](), IN_TABLES[contestant]
     data, setting = split_of(task, 0), who.tries[row["setting"]]
     with one_thread():
         trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epoch"])
@@ -103,7 +103,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     return {
         "mean": (data.center + data.unit * mean[:, 0]).tolist(),
         "std": (data.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": conformal_quantile(held_out.strangeness(data.calibrate[1]), COVERAGE),
+        "factor": conformal_quantile(held_out.nonconformity(data.calibrate[1]), COVERAGE),
         "nll": test.scores(data.test[1], data.unit)["nll"],
     }
 
@@ -123,7 +123,7 @@ def _table(task: str) -> Experiment:
         cases=[
             {"task": task, "contestant": name, "split": split}
             for split in range(SPLITS)
-            for name in ENTRANTS
+            for name in IN_TABLES
             if (task in HALVED or name not in HALVES) and (task != "lenet" or name not in TABULAR)
         ],
         run=run,
@@ -138,7 +138,7 @@ PREDICTIONS = Experiment(
     "order of rows_of_split; factor, by which a conformal 90 % interval mean ± factor std is wide; "
     "nll, that of the first start in the table of concrete",
     budget="one start of each contestant of the table of concrete, with its setting and epoch",
-    cases=[{"contestant": name} for name in ENTRANTS],
+    cases=[{"contestant": name} for name in IN_TABLES],
     run=predictions,
     digits=5,
 )
