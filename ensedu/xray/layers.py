@@ -14,9 +14,9 @@ from ensedu.methods import METHODS, ROLES, size_option
 __all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
-SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.spread)
+SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
 #: The method whose members are copies of the model.
-APART = next(key for key, row in METHODS.items() if row.apart)
+APART = next(key for key, row in METHODS.items() if row.shares_nothing)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from nbformat import v4
 from scripts import execute
 from scripts.notebooks import main, strip, write
 from tests.book.conftest import ROOT
-from workshop.running import sources
+from workshop.running import code_digest
 
 # How the text form begins of what becomes a figure of the book.
 FIGURES = ("Explorer(", "Live(", "DrawDigit(", "XRay(")
@@ -149,7 +149,7 @@ def root(tmp_path, monkeypatch):
         write_notebook(tmp_path, name, code)
     monkeypatch.setattr(execute, "ROOT", tmp_path)
     packages = {"ensedu": tmp_path / "ensedu", "workshop": tmp_path / "book/workshop"}
-    monkeypatch.setattr(sources, "PACKAGES", packages)
+    monkeypatch.setattr(code_digest, "PACKAGES", packages)
     return tmp_path
 
 

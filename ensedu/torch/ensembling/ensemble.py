@@ -148,7 +148,7 @@ def ensemble(
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
-    if row.apart:
+    if row.shares_nothing:
         return deep_ensemble(model, method, M, kept, options)
     if row.drops_units:
         return _with_dropout(model, S, kept)

@@ -120,7 +120,7 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
     if METHODS[method].modulated and start != "same":
         std = START_STDS.get(start)
         kind = {"init": "signs"} if std is None else {"init": "normal", "init_std": std}
-    if METHODS[method].spread:
+    if METHODS[method].has_stds:
         prior = Normal(prior_loc(METHODS[method]), state["prior_scale"])
         kind |= {"prior": prior, "posterior_std": state["initial_std"]}
     if METHODS[method].drops_units:
