@@ -29,14 +29,14 @@ from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
-from ensedu.contest.statistics import (  # noqa: E402
+from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
+from ensedu.uncertainty.pooling import (  # noqa: E402
     Pooled,
     TaskDifference,
     TaskScores,
     pooled,
     verdict,
 )
-from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [
     "CONTESTANTS",

@@ -17,9 +17,9 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.one_table.verdicts import verdicts
 from ensedu.contest.rounds import SCORED_STARTS, seed_of
-from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
+from ensedu.uncertainty.pooling import TaskScores
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2

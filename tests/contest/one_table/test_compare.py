@@ -28,9 +28,9 @@ from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
 from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
 from ensedu.contest.rounds import SCORED_STARTS, run_split
-from ensedu.contest.statistics import DELTA, TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
+from ensedu.uncertainty.pooling import DELTA, TaskScores
 from workshop import measured
 from workshop.experiments import one_table
 from workshop.experiments.contest.tasks import TASKS

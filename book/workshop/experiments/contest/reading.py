@@ -12,10 +12,10 @@ from numpy import ndarray as Array
 from ensedu.common import checks
 from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.rounds import SCORED_STARTS
-from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
+from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled, task_difference
 from workshop import measured
 from workshop.experiments.contest import AGAIN
 from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS

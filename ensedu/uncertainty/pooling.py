@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_array, check_finite
-from ensedu.uncertainty import Interval, resampled
+from ensedu.uncertainty.paired import Interval, resampled
 
 __all__ = [
     "ALPHA",
