@@ -9,10 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 #: The package, and what makes the book with it, by the folders that hold them.
-ROOTS = {
-    "ensedu": ROOT, "workshop": ROOT / "book", "_ext": ROOT / "book", "scripts": ROOT,
-    "benchmarks": ROOT,
-}  # fmt: skip
+ROOTS = dict.fromkeys(("ensedu", "scripts", "benchmarks"), ROOT)
+ROOTS |= dict.fromkeys(("workshop", "_ext"), ROOT / "book")
 
 #: From the ground up: a module imports from its own part, and from parts in the rows before it.
 FLOORS = (
