@@ -1,5 +1,6 @@
 """What a comparison keeps: who was trained, how columns are read, and what calibrates it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ class TableEstimator(Calibrated):
     seed
         All that is random follows from it.
     """
+
+    #: Fits the temperature, or the factor of variances, to forecasts of targets.
+    _temper: Callable[[Any, Any], None]
 
     def __init__(
         self, label: str, trained: Trained, reader: Any, encoder: Any, X: Any, y: Any, *,
