@@ -27,8 +27,8 @@ TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or c
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-FOREIGN := nuts images-out contest/concrete-predictions contest/gpa2 contest/college_distance contest/deliveries contest/computers contest/saratoga contest/check_times contest/wage contest/concrete contest/diamonds contest/hpc contest/churn contest/telco contest/breast_cancer contest/cells contest/leaves contest/credit contest/digits contest/mnist contest/lenet
-THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),$(FOREIGN))
+FOREIGN := nuts images-out contest/%
+THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),--there)
 HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 
 # Else each kernel, worker and process of a test would compile the package anew.

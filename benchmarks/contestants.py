@@ -252,22 +252,22 @@ METHODS = {
 @contextlib.contextmanager
 def form(name):
     """Let BatchEnsemble and rank-1 layers compute in one form, ``"scale"`` or ``"fold"``."""
-    rule = products.folds
-    products.folds = lambda *sizes, **options: name == "fold"
+    rule = products.fold_pays
+    products.fold_pays = lambda *sizes, **options: name == "fold"
     try:
         yield
     finally:
-        products.folds = rule
+        products.fold_pays = rule
 
 
 def form_of(run):
     """Return the form that the shapes choose for a layer while `run` runs."""
-    rule, found = products.folds, []
-    products.folds = lambda *sizes, **options: found.append(rule(*sizes, **options)) or found[-1]
+    rule, found = products.fold_pays, []
+    products.fold_pays = lambda *a, **options: found.append(rule(*a, **options)) or found[-1]
     try:
         run()
     finally:
-        products.folds = rule
+        products.fold_pays = rule
     return "fold" if found[-1] else "scale"
 
 

@@ -39,7 +39,7 @@ def training(method, width, rank=0, ranks=1):
     """Return the network of this process, and a function that trains it by a step."""
     torch.manual_seed(SEED)
     x, y = torch.randn(BATCH, INPUTS), torch.randint(CLASSES, (BATCH,))
-    by_members = METHODS[method].apart
+    by_members = METHODS[method].shares_nothing
     members = MEMBERS // ranks if by_members else MEMBERS
     net = mlp([INPUTS, width, width, CLASSES], method, members)
     if ranks > 1 and not by_members:

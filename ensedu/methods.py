@@ -118,19 +118,19 @@ class Method:
         return {"m n", "M m", "M n"} <= {a.shape for a in self.arrays if a.role != "biases"}
 
     @property
-    def apart(self) -> bool:
+    def shares_nothing(self) -> bool:
         """Whether members share no array."""
         return self.members and not self.body and "shared" not in self.roles.values()
 
     @property
-    def spread(self) -> bool:
+    def has_stds(self) -> bool:
         """Whether standard deviations are trained."""
         return "scales" in self.roles.values()
 
     @property
     def drops_units(self) -> bool:
         """Whether what is drawn is which units stay."""
-        return self.stochastic and not self.spread
+        return self.stochastic and not self.has_stds
 
 
 _OF_ONE_NETWORK = (Array("weight", "m n", "shared"), Array("bias", "n", "biases"))

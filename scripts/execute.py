@@ -26,7 +26,7 @@ from jupyter_cache.executors.utils import single_nb_execution
 
 from ensedu.common.book import BOOK
 from scripts.notebooks import find
-from workshop.running import sources
+from workshop.running import code_digest
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What reads the tables of long runs, by names that are known only when it runs.
@@ -41,14 +41,14 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def fingerprint(code):
     """Return a hash of what code computes with: modules, the tables they read, the packages."""
-    modules = sources.imported_files(code)
+    modules = code_digest.imported_files(code)
     others = [ROOT / "requirements/book.txt"]
     if ROOT / READER in modules:
         others += sorted((ROOT / TABLES).rglob("*.json"))
     if ROOT / XRAY in modules:
         beside = (ROOT / XRAY).parent.iterdir()
         others += sorted(path for path in beside if path.suffix in (".js", ".css", ".html"))
-    return " ".join([sources.files_digest(modules), *map(digest, others)])
+    return " ".join([code_digest.files_digest(modules), *map(digest, others)])
 
 
 def digest(path):

@@ -22,7 +22,6 @@ from ensedu import costs, counting, methods
 from ensedu import uncertainty as un
 from ensedu.contest import rounds, tasks
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.contest.statistics import TaskScores, pooled, task_difference
 from ensedu.data import Curve, Split, Table, classes, clean, encoder, gap, noisy, patches, rotated
 from ensedu.priors import Cauchy, Normal
 from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
@@ -31,6 +30,7 @@ from ensedu.theory.perturbations import first_order, multiplicative, separable
 from ensedu.uncertainty import ConformalIntervals as Intervals
 from ensedu.uncertainty import ConformalSets as Sets
 from ensedu.uncertainty import TemperatureScaling as Scaling
+from ensedu.uncertainty.pooling import TaskScores, pooled, task_difference
 from tests.contest import small
 from tests.theory.perturbations import matrices
 

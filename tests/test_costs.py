@@ -55,7 +55,7 @@ def test_a_forward_pass_costs_what_the_layer_does(method, m, n, M, B, bias):
     x = torch.randn(B, m) if method == "single" else torch.randn(M, B, m)
     dropout = et.MCDropout(0.5) if METHODS[method].drops_units else nn.Identity()
     with torch.no_grad():
-        folds = METHODS[method].modulated and products.folds(B, m, n)
+        folds = METHODS[method].modulated and products.fold_pays(B, m, n)
         found = counted(lambda: dropout(layer(x)))
     form = "fold" if folds else "scale"
     size = {**size_option(method, M), "batch_size": B, "bias": bias}

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: The package, and what makes the book with it.
-ROOTS = {"ensedu": ROOT, "workshop": ROOT / "book"}
+#: The package, and what makes the book with it, by the folders that hold them.
+ROOTS = dict.fromkeys(("ensedu", "scripts", "benchmarks"), ROOT)
+ROOTS |= dict.fromkeys(("workshop", "_ext"), ROOT / "book")
 
-#: From the ground up: a module imports from its own row, and from those above this line's rows.
+#: From the ground up: a module imports from its own part, and from parts in the rows before it.
 FLOORS = (
     ("ensedu.common",),
     ("ensedu.methods", "ensedu.priors", "ensedu.data", "ensedu.uncertainty"),
@@ -22,6 +23,7 @@ FLOORS = (
     ("ensedu.command",),
     ("ensedu.__main__",),  # the door
     ("workshop",),
+    ("_ext", "scripts", "benchmarks"),
 )
 #: Inside a part, floor by floor, what stands on what else is there.
 INSIDE = {
@@ -32,9 +34,9 @@ INSIDE = {
     ),
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),
-        ("stand_ins", "arrays"),
-        ("traced", "runner", "model_checks", "deep_ensemble"),
-        ("members",),
+        ("stand_ins", "member_weights"),
+        ("traced", "runner", "model_checks", "member_copies"),
+        ("model_ensemble",),
         ("ensemble",),
     ),
     "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),
@@ -64,11 +66,13 @@ def imports(name):
             found |= {(one.name, "") for one in node.names if one.name.split(".")[0] in ROOTS}
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, (name, "imports are absolute")
-            if node.module.split(".")[0] not in ROOTS:
+            beside = f"_ext.{node.module}"  # so extensions import each other
+            module = beside if within(name, "_ext") and beside in PATHS else node.module
+            if module.split(".")[0] not in ROOTS:
                 continue
             for one in node.names:
-                whole = f"{node.module}.{one.name}"
-                found.add((whole, "") if whole in PATHS else (node.module, one.name))
+                whole = f"{module}.{one.name}"
+                found.add((whole, "") if whole in PATHS else (module, one.name))
     return found
 
 

@@ -21,6 +21,7 @@ ivon-opt tabm``.
 """
 
 from ensedu.common.checks import optional
+from ensedu.uncertainty.pooling import Pooled, TaskDifference, TaskScores, pooled, verdict
 
 optional("torch", "sklearn")
 
@@ -29,13 +30,6 @@ from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
 from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
 from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
-from ensedu.contest.statistics import (  # noqa: E402
-    Pooled,
-    TaskDifference,
-    TaskScores,
-    pooled,
-    verdict,
-)
 from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [

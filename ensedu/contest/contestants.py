@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from ensedu.contest.jobs import LENGTHS, Contestant, Setting
+from ensedu.contest.jobs import LENGTH_FRACTIONS, Contestant, Setting
 from ensedu.contest.trainers.baselines import boosting_rounds, train_boosting, train_linear
 from ensedu.contest.trainers.ivon import train_ivon
 from ensedu.contest.trainers.laplace import train_laplace
@@ -11,7 +11,7 @@ from ensedu.contest.trainers.networks import train_network
 from ensedu.contest.trainers.swag import train_swag
 from ensedu.contest.trainers.tabm import train_tabm
 
-__all__ = ["CONTESTANTS", "FURTHER", "LONGEST_FACTOR", "REFERENCE", "TABULAR"]
+__all__ = ["CONTESTANTS", "FURTHER", "LONGEST_FACTOR", "REFERENCE", "STANDARD", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"
@@ -41,7 +41,7 @@ CONTESTANTS = {
     "wide": Contestant(label="one larger network", train=train_network, tries=DECAYS, scale=None),
     "long": Contestant(
         label="one network, up to four times as long", train=train_network, tries=DECAYS,
-        parts=(*LENGTHS, LONGEST_FACTOR),
+        length_fractions=(*LENGTH_FRACTIONS, LONGEST_FACTOR),
     ),
     "deep_ensemble": Contestant(
         label="deep ensemble", train=train_network, tries=DECAYS, method="deep_ensemble"
@@ -73,5 +73,7 @@ CONTESTANTS = {
 }  # fmt: skip
 #: Who takes part where inputs are vectors: not beside LeNet-5.
 TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, tries=DECAYS)}
+#: Who takes part on a table.
+STANDARD = CONTESTANTS | TABULAR
 #: Who takes part where you say so: the book's tables have no rows of them.
 FURTHER = {"mimo": Contestant(label="MIMO", train=train_mimo, tries=DECAYS)}

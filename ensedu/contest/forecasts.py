@@ -47,7 +47,7 @@ class Classes:
         """The entropy of the forecast, by which foreign inputs are told."""
         return uncertainty.entropy_parts(self.averaged[None]).total
 
-    def sharpened(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
+    def tempered(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
         return Classes(self.log_averaged[None] / held_out.temperature(y))
 
@@ -58,11 +58,11 @@ class Classes:
         except ValueError:
             return 1.0  # all of them right: no temperature is best
 
-    def strangeness(self, y: Int[Array, " B"]) -> Float[Array, " B"]:
+    def nonconformity(self, y: Int[Array, " B"]) -> Float[Array, " B"]:
         """Return what conformal sets compare: 1 less the probability of the label."""
         return 1.0 - self.averaged[np.arange(len(y)), y]
 
-    def size(self, limit: float) -> float:
+    def mean_size(self, limit: float) -> float:
         """Return how many classes a row's set has on average: those no stranger than the limit.
 
         The sets are split-conformal (Sadinle et al. 2019).
@@ -102,12 +102,12 @@ class Numbers:
         """The mean and the variance of the mixture."""
         return uncertainty.mixture(self.mean, self.variance)
 
-    def sharpened(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
+    def tempered(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
         """Scale all variances by the factor that is best on held-out examples."""
         mean, variance = self.moments
-        return Numbers(mean[None], held_out.temperature(y) * variance[None])
+        return Numbers(mean[None], held_out.variance_factor(y) * variance[None])
 
-    def temperature(self, y: Float[Array, "B 1"]) -> float:
+    def variance_factor(self, y: Float[Array, "B 1"]) -> float:
         """Return the factor of variances that is best for these targets, of one Gaussian a row.
 
         That is the mean square of its standardized errors.
@@ -115,12 +115,12 @@ class Numbers:
         mean, variance = self.moments
         return float(((y - mean) ** 2 / variance).mean())
 
-    def strangeness(self, y: Float[Array, "B 1"]) -> Float[Array, " B"]:
+    def nonconformity(self, y: Float[Array, "B 1"]) -> Float[Array, " B"]:
         """Return what conformal intervals compare: the size of the error, in σ."""
         mean, variance = self.moments
         return (np.abs(y - mean) / np.sqrt(variance))[:, 0]
 
-    def size(self, limit: float) -> float:
+    def mean_size(self, limit: float) -> float:
         """Return the mean width of intervals mean ± limit σ (Lei et al. 2018, sec. 5.2)."""
         return float(2 * limit * self.doubt.mean())
 
@@ -133,5 +133,5 @@ def conformal(forecast: Any, y: Any, held_out: Any, known: Any) -> tuple[float, 
 
     They reach as far as nine in ten of the held-out targets are strange.
     """
-    limit = uncertainty.conformal_quantile(held_out.strangeness(known), COVERAGE)
-    return float((forecast.strangeness(y) <= limit).mean()), forecast.size(limit)
+    limit = uncertainty.conformal_quantile(held_out.nonconformity(known), COVERAGE)
+    return float((forecast.nonconformity(y) <= limit).mean()), forecast.mean_size(limit)

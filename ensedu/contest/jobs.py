@@ -14,10 +14,10 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.tasks import SplitData, Task
 from ensedu.methods import METHODS
 
-__all__ = ["LENGTHS", "Contestant", "Job", "Setting", "Trained"]
+__all__ = ["LENGTH_FRACTIONS", "Contestant", "Job", "Setting", "Trained"]
 
-#: How long a training may be, as parts of the task's epochs; its rate falls to 0 in each.
-LENGTHS = (0.125, 0.35, 1.0)
+#: How long a training may be, as fractions of the task's epochs; its rate falls to 0 in each.
+LENGTH_FRACTIONS = (0.125, 0.35, 1.0)
 
 Setting = dict[str, float]
 
@@ -26,8 +26,8 @@ Setting = dict[str, float]
 class Trained(Protocol):
     """What was trained: its forecast for inputs, the same at each call."""
 
-    #: How many numbers a forecast needs.
-    kept: int
+    #: How many numbers are stored for its forecasts.
+    num_stored: int
 
     def __call__(self, x: Float[Array, "B *features"]) -> Forecast: ...
 
@@ -50,8 +50,8 @@ class Contestant:
         Its width over that of the task; None: with as many parameters as four networks.
     epochs
         How many epochs a task gives it, by default the task's own.
-    parts
-        How long it may train, as parts of these.
+    length_fractions
+        How long it may train, as fractions of these.
     draws
         Whether two trainings differ; else one is scored.
 
@@ -67,7 +67,7 @@ class Contestant:
     method: str = "single"
     scale: float | None = 1.0
     epochs: Callable[[Task], int] = operator.attrgetter("epochs")
-    parts: tuple[float, ...] = LENGTHS
+    length_fractions: tuple[float, ...] = LENGTH_FRACTIONS
     draws: bool = True
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Contestant:
     def lengths(self, task: Task) -> list[int]:
         """Return the epochs that it may choose from on a task, the fewest first."""
         whole = self.epochs(task)
-        return sorted({max(1, round(part * whole)) for part in self.parts})
+        return sorted({max(1, round(part * whole)) for part in self.length_fractions})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -160,7 +160,7 @@ def run_split(
             more = also(data, choice, trained)
     found: dict[str, Any] = {
         "select_nll": choice.nll, "select_epochs": choice.epochs, "setting": choice.number,
-        "epoch": choice.epoch, "choose_seconds": chose, "kept": trained.kept,
+        "epoch": choice.epoch, "choose_seconds": chose, "kept": trained.num_stored,
         "rows": [len(data.fit[0]), len(data.test[0])],
     }  # fmt: skip
     return found | dict_of_lists(scored) | more
@@ -194,7 +194,7 @@ def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
 
     return {
         **scores(test, foreign),
-        "scaled": scores(test.sharpened(held_out, known), foreign.sharpened(held_out, known)),
+        "scaled": scores(test.tempered(held_out, known), foreign.tempered(held_out, known)),
         "shifted": {
             kind: {k: v for k, v in trained(x).scores(y, data.unit).items() if k in SHIFT_SCORES}
             for kind, x in data.shifted.items()

@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common import arrays, checks
-from ensedu.common.arrays import check_rng
+from ensedu.common import checks
+from ensedu.common.array_checks import check_array, check_rng
 from ensedu.data import digits
 
 __all__ = ["BAD", "GOOD", "Mushrooms", "regret", "sample"]
@@ -77,7 +77,7 @@ def regret(eaten: Bool[Array, " T"], poisonous: Bool[Array, " T"]) -> Float[Arra
     >>> regret(eaten, poisonous).tolist()
     [15.0, 15.0, 15.0, 20.0]
     """
-    arrays.check_array("eaten", eaten, "b", "True and False", ("T",))
-    arrays.check_array("poisonous", poisonous, "b", "True and False", eaten.shape, like="eaten")
+    check_array("eaten", eaten, "b", "True and False", ("T",))
+    check_array("poisonous", poisonous, "b", "True and False", eaten.shape, like="eaten")
     mean = np.where(poisonous, (GOOD + BAD) / 2, GOOD)  # of eating
     return np.cumsum(np.maximum(mean, 0.0) - np.where(eaten, mean, 0.0))

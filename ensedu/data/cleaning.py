@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensedu.common import checks
-from ensedu.common.arrays import LARGEST
+from ensedu.common.array_checks import LARGEST
 from ensedu.common.checks import optional
 
 #: What ``pandas.read_csv`` takes for a gap, and the "?" of the UCI sets.

@@ -11,7 +11,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_float64, check_rng
+from ensedu.common.array_checks import check_float64, check_rng
 from ensedu.common.checks import optional
 from ensedu.data.splits import check_images, check_targets
 

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import LARGEST, check_float64
+from ensedu.common.array_checks import LARGEST, check_float64
 
 
 def check_features(name: str, value: Any) -> Array:

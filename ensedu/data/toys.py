@@ -15,7 +15,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_float64, check_rng
+from ensedu.common.array_checks import check_float64, check_rng
 
 Ends = tuple[float, float]
 XY = tuple[Float[Array, "N 1"], Float[Array, "N 1"]]

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_float64
+from ensedu.common.array_checks import check_float64
 from ensedu.numpy.base import Layer
 
 

@@ -5,7 +5,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks, layer_checks
-from ensedu.common.arrays import check_float64, check_rng
+from ensedu.common.array_checks import check_float64, check_rng
 from ensedu.numpy.base import Layer, Noise
 
 

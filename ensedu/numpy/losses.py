@@ -19,7 +19,7 @@ from jaxtyping import Float, Integer
 from numpy import ndarray as Array
 
 from ensedu.common import checks, layer_checks
-from ensedu.common.arrays import check_float64
+from ensedu.common.array_checks import check_float64
 from ensedu.numpy.variational import sigmoid, softplus
 
 Loss = tuple[float | Float[Array, "*M B"], Float[Array, "*M B k"]]

@@ -9,7 +9,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_rng
+from ensedu.common.array_checks import check_rng
 from ensedu.common.history import EpochRow, History
 from ensedu.common.minibatches import (
     check_same_rows,

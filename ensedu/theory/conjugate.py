@@ -18,7 +18,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common import arrays, checks
+from ensedu.common import checks
+from ensedu.common.array_checks import check_array, check_finite
 from ensedu.numpy import variational
 from ensedu.priors import Normal
 
@@ -180,8 +181,8 @@ def free_energy(
 
 
 def _check_finite_floats(name: str, value: Array, *shape: int | str, like: str = "") -> None:
-    arrays.check_array(name, value, "f", FLOATS, shape, like=like)
-    arrays.check_finite(name, value)
+    check_array(name, value, "f", FLOATS, shape, like=like)
+    check_finite(name, value)
 
 
 def _check_data(features: Array, targets: Array) -> tuple[int, int, int]:

@@ -32,8 +32,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 from numpy.random import Generator
 
-from ensedu.common import arrays, checks
-from ensedu.common.arrays import check_float64, check_rng
+from ensedu.common import checks
+from ensedu.common.array_checks import check_array, check_finite, check_float64, check_rng
 from ensedu.numpy.linear import Linear
 from ensedu.numpy.losses import softmax_cross_entropy
 from ensedu.numpy.network import Sequential
@@ -97,7 +97,7 @@ def spread(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]:
     check_float64("samples", samples)
     if samples.ndim < 2 or len(samples) < 2 or samples.size == 0:
         raise ValueError(f"samples has shape {samples.shape}, accepted is (S, m, n), S at least 2")
-    arrays.check_finite("samples", samples)
+    check_finite("samples", samples)
     return np.atleast_2d(np.cov(samples.reshape(len(samples), -1), rowvar=False))
 
 
@@ -106,7 +106,7 @@ def check_weight(weight: Any) -> None:
     check_float64("weight", weight)
     if weight.ndim != 2 or weight.size == 0:
         raise ValueError(f"weight has shape {weight.shape}, accepted is (m, n) with no size 0")
-    arrays.check_finite("weight", weight)
+    check_finite("weight", weight)
 
 
 def check_relative(weight: Any, relative: Any) -> Covariance:
@@ -132,7 +132,7 @@ def check_covariances(r_cov: Any, s_cov: Any, shape: tuple[int, int] | None = No
     ):
         if name == "r_cov" or value is not None:
             check_float64(name, value)
-            arrays.check_array(name, value, "f", "floats", (size, size), like=like)
+            check_array(name, value, "f", "floats", (size, size), like=like)
             symmetric_root(name, value)
 
 
@@ -140,7 +140,7 @@ def symmetric_root(name: str, covariance: Float[Array, "p p"]) -> Float[Array, "
     """Return the symmetric root of what must be a covariance."""
     if covariance.shape[0] != covariance.shape[1]:
         raise ValueError(f"{name} has shape {covariance.shape}, accepted is a square")
-    arrays.check_finite(name, covariance)
+    check_finite(name, covariance)
     most = float(np.abs(covariance).max())
     uneven = float(np.abs(covariance - covariance.T).max())
     if uneven > SLACK * most:

@@ -19,7 +19,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 
-from ensedu.common import arrays, checks
+from ensedu.common import checks
+from ensedu.common.array_checks import check_array, check_finite
 
 __all__ = ["Pruned", "below", "magnitude", "signal_to_noise", "smallest"]
 
@@ -78,7 +79,7 @@ def signal_to_noise(
             raise ValueError(f"std[{name!r}] must be above 0, got {least:g}")
         with np.errstate(over="ignore"):
             scores[name] = np.abs(array) / std[name]
-        arrays.check_finite(f"mean[{name!r}] / std[{name!r}]", scores[name])
+        check_finite(f"mean[{name!r}] / std[{name!r}]", scores[name])
     return scores
 
 
@@ -143,8 +144,8 @@ def _checked_arrays(
             raise TypeError(f"{argument} must have strings as names, got {checks.describe(name)}")
         # Any number of axes is a shape.
         shape = tuple("abcdefghijklmnopqrstuvwxyz"[: getattr(array, "ndim", 0)])
-        arrays.check_array(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
-        arrays.check_finite(f"{argument}[{name!r}]", array)
+        check_array(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
+        check_finite(f"{argument}[{name!r}]", array)
     return value
 
 

@@ -66,7 +66,7 @@ def convert(
     if method == "single":
         return model
     more: dict[str, Any] = {"head": head} if METHODS[method].body else {}
-    if METHODS[method].apart:
+    if METHODS[method].shares_nothing:
         more["initialize"] = _leave_as_copied
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StartWarning)

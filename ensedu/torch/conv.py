@@ -91,7 +91,7 @@ class ConvLayer(WeightLayer):
 
         It takes the cheaper of two equal forms, `scale` and `fold`.
         """
-        folded = r.ndim == 2 and self.folds(x.shape[-4:])
+        folded = r.ndim == 2 and self.fold_pays(x.shape[-4:])
         if r.ndim == 2 and not folded:
             r, s = r[:, None], s[:, None]
         form = self.fold if folded else self.scale
@@ -125,7 +125,7 @@ class ConvLayer(WeightLayer):
         """``conv(x, W ∘ r sᵀ) + b``, a convolution a member."""
         return self.apply_weights(x, self.modulated_weights(weight, r, s), bias)
 
-    def folds(self, shape: tuple[int, ...]) -> bool:
+    def fold_pays(self, shape: tuple[int, ...]) -> bool:
         """Whether a convolution with each member's kernels is cheaper than scaled images.
 
         Only without groups, where a factor for each channel fits the axes of the weight.

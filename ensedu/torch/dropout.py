@@ -22,6 +22,11 @@ def checked_mask(noise: Any, shape: tuple[int, ...], feature_axes: int) -> Tenso
     return layer_checks.dropout_mask(noise, shape, feature_axes, Tensor)
 
 
+def drop(x: Tensor, mask: Tensor, p: float) -> Tensor:
+    """Set x to 0 where a mask is, and divide the rest by 1 - p, in the dtype of x."""
+    return x * (mask.to(x) / (1 - p))
+
+
 class MCDropout(nn.Module):
     """Set each unit to 0 with probability p, multiply the rest by 1 / (1 - p), always.
 
@@ -73,7 +78,7 @@ class MCDropout(nn.Module):
         layer_checks.dropout_input_shape("MCDropout: input x", x.shape, self.feature_axes)
         noise = self.noise(None, x.shape, device=x.device) if noise is None else noise
         mask = checked_mask(noise, x.shape, self.feature_axes)
-        return x * (mask.to(x.dtype) / (1 - self.p))
+        return drop(x, mask, self.p)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -23,29 +23,6 @@ def lenet5(classes: int = 10, filters: tuple[int, int] = (6, 16)) -> nn.Sequenti
     )  # fmt: skip
 
 
-def alexnet(classes: int = 1000) -> nn.Sequential:
-    """AlexNet for images (B, 3, 224, 224): 61,100,840 numbers for 1,000 classes.
-
-    Krizhevsky 2014, its one column of five convolutions and three layers, as in torchvision; the
-    dropout of its layers, which holds no numbers, is left out.
-    """
-    convolutions: list[nn.Module] = []
-    channels = 3
-    # Channels, side of the kernel, and whether pooling follows.
-    for i, (width, side, pool) in enumerate(
-        [(64, 11, True), (192, 5, True), (384, 3, False), (256, 3, False), (256, 3, True)]
-    ):
-        stride, padding = (4, 2) if i == 0 else (1, side // 2)
-        convolutions += [nn.Conv2d(channels, width, side, stride, padding), nn.ReLU()]
-        convolutions += [nn.MaxPool2d(3, 2)] if pool else []
-        channels = width
-    return nn.Sequential(
-        *convolutions, nn.Flatten(),
-        nn.Linear(channels * 6 * 6, 4096), nn.ReLU(), nn.Linear(4096, 4096), nn.ReLU(),
-        nn.Linear(4096, classes),
-    )  # fmt: skip
-
-
 def resnet50(classes: int = 1000) -> nn.Sequential:
     """ResNet-50 for images (B, 3, 224, 224): 25,557,032 numbers for 1,000 classes.
 

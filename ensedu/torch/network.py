@@ -177,29 +177,10 @@ def mlp(
 
     Parameters
     ----------
-    sizes
-        At least two positive integers: inputs m, hidden widths, outputs n.
-    method
-        A key of `ensedu.methods.METHODS`. ``"single"`` maps (B, m) to (B, n), methods with members
-        to (M, B, n), samples without members to (S, B, n).
-    ensemble_size
-        Number of members M, for a method that has them.
-    samples
-        Number of samples S of a forward pass, for a method that draws. Without members it is 1 by
-        default; with members, a given S makes the output (S, M, B, n).
-    activation
-        ``"relu"`` or ``"tanh"``.
-    bias
-        Whether layers have biases.
-    parametrization
-        ``"standard"`` starts as ``nn.Linear`` does. ``"ntk"`` draws weights (means, for
-        distributions) and biases from N(0, 1), and multiplies the input of each layer by 1/√m, so
-        that training has a limit as the widths grow (Jacot et al. 2018; Velikanov et al. 2022).
+    sizes, method, ensemble_size, samples, activation, bias, parametrization, options
+        As in `ensedu.numpy.mlp`.
     device, dtype
         As for ``nn.Linear``.
-    options
-        Further arguments of the method's layer (``init``, ``prior``, ...); for a method that drops
-        units those of `MCDropout`, which follows each activation.
 
     Raises
     ------

@@ -43,7 +43,7 @@ def modulated_product(
     trains = torch.is_grad_enabled()
     # Folding for that alone would hold matrices of all members, so not where memory is saved.
     spares_product = trains and not (memory_saving or x.requires_grad)
-    folded = r.ndim == 2 and not needs_one_form() and folds(x.shape[-2], m, n, spares_product)
+    folded = r.ndim == 2 and not needs_one_form() and fold_pays(x.shape[-2], m, n, spares_product)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
     form, gradients = (fold, fold_gradients) if folded else (scale, scale_gradients)
@@ -54,7 +54,9 @@ def modulated_product(
     return form(x, weight, r, s, bias)
 
 
-def folds(batch: int, in_features: int, out_features: int, spares_product: bool = False) -> bool:
+def fold_pays(
+    batch: int, in_features: int, out_features: int, spares_product: bool = False
+) -> bool:
     """Whether fold is cheaper than scale for `batch` examples: B (m + n) > 2 m n.
 
     Where it also spares a product, many examples are enough.

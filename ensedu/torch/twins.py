@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import ensedu.numpy
-from ensedu.common.arrays import check_rng
+from ensedu.common.array_checks import check_rng
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.images import AvgPool2d, MaxPool2d
 from ensedu.torch.network import LAYER_CLASSES, Multiply, Sequential, Tile

@@ -14,7 +14,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_rng
+from ensedu.common.array_checks import check_rng
 from ensedu.uncertainty import score_checks
 from ensedu.uncertainty.intervals import likelier_mass
 

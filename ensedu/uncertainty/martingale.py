@@ -8,7 +8,7 @@ from typing import Any
 from jaxtyping import Float
 from numpy.random import Generator
 
-from ensedu.common.arrays import check_rng
+from ensedu.common.array_checks import check_rng
 from ensedu.uncertainty import score_checks
 
 #: From which wealth on rows are said to differ: at most one in so many watches ever gets there.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.arrays import Shape, check_array, check_finite
+from ensedu.common.array_checks import Shape, check_array, check_finite
 
 #: Scores divide by variances.
 LEAST_VARIANCE = 1e-100

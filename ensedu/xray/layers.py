@@ -14,9 +14,9 @@ from ensedu.methods import METHODS, ROLES, size_option
 __all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
-SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.spread)
+SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
 #: The method whose members are copies of the model.
-APART = next(key for key, row in METHODS.items() if row.apart)
+APART = next(key for key, row in METHODS.items() if row.shares_nothing)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def read_model(
     """
     from ensedu.torch.by_method import convert, try_conversion
     from ensedu.torch.ensembling.copies import meta_copy
-    from ensedu.torch.ensembling.roles import select_names
+    from ensedu.torch.ensembling.parameter_plan import select_names
 
     shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):

@@ -16,7 +16,7 @@ from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, pictures
 from book._ext.chapter import CLAIMS, read
-from book._ext.folds import FoldCells, changes, first_line, fold, shows
+from book._ext.collapsing import FoldCells, changes, first_line, fold, shows
 from book._ext.house import COLUMN, LINE, stack_tables, tie
 from ensedu.methods import METHODS
 from tests.book import conftest

@@ -12,7 +12,7 @@ from nbformat import v4
 from scripts import execute
 from scripts.notebooks import main, strip, write
 from tests.book.conftest import ROOT
-from workshop.running import sources
+from workshop.running import code_digest
 
 # How the text form begins of what becomes a figure of the book.
 FIGURES = ("Explorer(", "Live(", "DrawDigit(", "XRay(")
@@ -129,7 +129,7 @@ FILES = {
     "book/workshop/measured.py": "x = 1",
     "book/workshop/results/table.json": "{}",
     "book/workshop/results/folder/table.json": "{}",
-    "book/_ext/folds.py": "from ensedu import drawn",
+    "book/_ext/collapsing.py": "from ensedu import drawn",
     "book/_css/house.css": "p {}",
 }
 
@@ -149,7 +149,7 @@ def root(tmp_path, monkeypatch):
         write_notebook(tmp_path, name, code)
     monkeypatch.setattr(execute, "ROOT", tmp_path)
     packages = {"ensedu": tmp_path / "ensedu", "workshop": tmp_path / "book/workshop"}
-    monkeypatch.setattr(sources, "PACKAGES", packages)
+    monkeypatch.setattr(code_digest, "PACKAGES", packages)
     return tmp_path
 
 
@@ -198,7 +198,7 @@ def test_new_code_is_executed_and_new_prose_is_not(root, run):
 
 
 @pytest.mark.parametrize("file", [
-    "_config.yml", "_toc.yml", "book/_ext/folds.py", "book/_css/house.css", "ensedu/drawn.py",
+    "_config.yml", "_toc.yml", "book/_ext/collapsing.py", "book/_css/house.css", "ensedu/drawn.py",
     "requirements/book.txt", "ensedu/alone.py", "book/workshop/results/table.json",
 ])  # fmt: skip
 def test_pages_are_made_again_when_what_makes_them_changed(file, root):

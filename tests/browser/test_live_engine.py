@@ -111,7 +111,7 @@ def nll(head, outputs, y, reduction):
 def shaken(method, sizes, activation, rng, parametrization="standard"):
     """A network whose every number is another one than where it starts."""
     row = methods.METHODS[method]
-    options = {"prior": Normal(trainer_state.prior_loc(row), SCALE)} if row.spread else {}
+    options = {"prior": Normal(trainer_state.prior_loc(row), SCALE)} if row.has_stds else {}
     if row.drops_units:
         options["p"] = P
     members = size_option(method, M)

@@ -11,7 +11,7 @@ from ensedu import counting, xray
 from ensedu.counting import formula_table
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
-from ensedu.torch.ensembling.arrays import WEIGHT_CLASSES, layer_options
+from ensedu.torch.ensembling.member_weights import WEIGHT_CLASSES, layer_options
 from ensedu.xray.picture import HERE
 from tests.test_xray import MODELS, NUMBERS
 

@@ -9,7 +9,7 @@ import scipy.special
 import torch
 
 from ensedu.common import checks
-from ensedu.common.arrays import LARGEST, check_array, check_finite, check_float64
+from ensedu.common.array_checks import LARGEST, check_array, check_finite, check_float64
 from ensedu.common.checks import optional
 
 pytestmark = pytest.mark.bad_input

@@ -50,7 +50,7 @@ def test_a_forecast_of_numbers_is_the_mixture(rng):
 
 def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_size(rng):
     found, y = numbers(rng, examples=101)
-    scaled = found.sharpened(found, y)
+    scaled = found.tempered(found, y)
     mean, variance = uncertainty.mixture(found.mean, found.variance)
     assert np.mean((y - mean) ** 2 / scaled.variance[0]) == pytest.approx(1)
     factor = scaled.variance[0] / variance
@@ -64,7 +64,7 @@ def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_si
 def test_scaled_classes_have_the_best_temperature(rng):
     found, _ = classes(rng)
     held_out, known = classes(rng)
-    scaled = found.sharpened(held_out, known)
+    scaled = found.tempered(held_out, known)
     log = np.log(held_out.averaged)
     best = scipy.optimize.minimize_scalar(
         lambda by: Classes(log[None] / by).scores(known)["nll"], bounds=(0.01, 20)
@@ -73,7 +73,7 @@ def test_scaled_classes_have_the_best_temperature(rng):
     np.testing.assert_allclose(scaled.averaged, expected.averaged, atol=1e-4)
     sure = Classes(100.0 * np.eye(7)[known][None])
     np.testing.assert_allclose(
-        found.sharpened(sure, known).averaged, found.averaged
+        found.tempered(sure, known).averaged, found.averaged
     )  # all right: as it was
 
 
@@ -118,4 +118,4 @@ def test_probabilities_too_small_for_a_float_have_a_finite_nll():
     found = Classes(np.concatenate([logits, logits - 7.0]))
     own = np.array([900.0, math.log1p(math.exp(-5.0)), math.log1p(math.exp(3.0))])
     assert found.scores(y)["nll"] == pytest.approx(own.mean())
-    assert found.sharpened(found, y).scores(y)["nll"] <= own.mean() * (1 + 1e-12)
+    assert found.tempered(found, y).scores(y)["nll"] <= own.mean() * (1 + 1e-12)

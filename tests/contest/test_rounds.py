@@ -12,7 +12,7 @@ from ensedu.contest.forecasts import Numbers, conformal
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import split_of
 from tests.contest import small
-from workshop.experiments.contest import ENTRANTS
+from workshop.experiments.contest import IN_TABLES
 
 NAMES = ("single", "rank1", "swag", "boosting", "linear")
 
@@ -36,7 +36,7 @@ def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
 class Constant:
     """Forecasts N(center, 1), whatever it is asked."""
 
-    kept = 1
+    num_stored = 1
 
     def __init__(self, center):
         self.center = center
@@ -110,11 +110,15 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         noisy = trained(own.shifted["noise"]).scores(own.test[1], own.unit)
         assert found["shifted"]["noise"]["nll"][start] == pytest.approx(noisy["nll"])
         held = trained(own.calibrate[0])
-        scaled = forecast.sharpened(held, own.calibrate[1]).scores(own.test[1], own.unit)
-        assert found["scaled"]["nll"][start] == pytest.approx(scaled["nll"])
-        inside, size = conformal(forecast, own.test[1], held, own.calibrate[1])
+        foreign, known = trained(own.foreign), own.calibrate[1]
+        scaled, other = forecast.tempered(held, known), foreign.tempered(held, known)
+        nll = scaled.scores(own.test[1], own.unit)["nll"]
+        assert found["scaled"]["nll"][start] == pytest.approx(nll)
+        apart = uncertainty.auroc(scaled.doubt, other.doubt)
+        assert found["scaled"]["auroc"][start] == pytest.approx(apart)
+        inside, size = conformal(forecast, own.test[1], held, known)
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
-        apart = uncertainty.auroc(forecast.doubt, trained(own.foreign).doubt)
+        apart = uncertainty.auroc(forecast.doubt, foreign.doubt)
         assert found["auroc"][start] == pytest.approx(apart)
     assert len({*found["nll"]}) == rounds.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
@@ -126,7 +130,7 @@ def test_what_draws_nothing_is_scored_once():
 
 
 def test_no_two_trainings_have_one_seed():
-    names = [*ENTRANTS, *FURTHER]
+    names = [*IN_TABLES, *FURTHER]
     own = [
         rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)
     ]
@@ -139,7 +143,7 @@ def test_no_two_trainings_have_one_seed():
 
 
 def test_all_have_six_settings_of_two_things():
-    for name, row in (ENTRANTS | FURTHER).items():
+    for name, row in (IN_TABLES | FURTHER).items():
         assert len({tuple(each.items()) for each in row.tries}) == 6, name
         assert len({tuple(each) for each in row.tries}) == 1
         if name != "linear":

@@ -36,7 +36,7 @@ def test_a_forecast_repeats_and_leaves_the_mean_as_it_is(classes):
     assert np.ptp(one, axis=0).min() > 0
     assert torch.equal(parameters_to_vector(found.net.parameters()), before)
     np.testing.assert_array_equal(getattr(trained(classes)[1](x), part), one)
-    assert found.kept == 2 * len(before)
+    assert found.num_stored == 2 * len(before)
 
 
 def test_passes_draw_from_the_gaussian_of_the_optimizer():

@@ -38,7 +38,7 @@ def test_a_forecast_is_the_mixture_of_the_packages_32_members(classes):
         np.testing.assert_allclose(forecast.mean, mean, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(forecast.variance, variance, rtol=1e-4)
     assert out.shape[1] == 32
-    assert found.kept == counting.count(by_hand).total
+    assert found.num_stored == counting.count(by_hand).total
     again = trained(classes)[1](job.data.test[0])
     part = "logits" if classes else "mean"
     np.testing.assert_array_equal(getattr(again, part), getattr(forecast, part))

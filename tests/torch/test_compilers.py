@@ -289,7 +289,7 @@ def test_batches_meet_both_forms():
                 size = (layer.inputs, layer.outputs)
                 linear = layer.batch_axis == -2
                 folds = [
-                    products.folds(B, *size) if linear else layer.folds((B, *IMAGE))
+                    products.fold_pays(B, *size) if linear else layer.fold_pays((B, *IMAGE))
                     for B in BATCHES
                 ]
                 assert [folds[0], folds[-1]] == [False, True], name

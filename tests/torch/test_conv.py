@@ -223,7 +223,7 @@ def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
     noise = [layer.noise()] if name == "rank1" else []
     results = []
     for folds in (False, True):
-        monkeypatch.setattr(conv.ConvLayer, "folds", lambda *a, folds=folds: folds)
+        monkeypatch.setattr(conv.ConvLayer, "fold_pays", lambda *a, folds=folds: folds)
         y = layer(x, *noise)
         results.append([y, *gradients(y, [x, *layer.parameters()])])
     torch.testing.assert_close(*results, rtol=0, atol=1e-11)
@@ -232,6 +232,6 @@ def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
 def test_convolutions_fold_where_pixels_outnumber_weights():
     layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
     # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
-    assert not layer.folds((1, 5, 7, 7))
-    assert layer.folds((1, 5, 8, 8))
-    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).folds((9, 4, 9, 9))
+    assert not layer.fold_pays((1, 5, 7, 7))
+    assert layer.fold_pays((1, 5, 8, 8))
+    assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).fold_pays((9, 4, 9, 9))

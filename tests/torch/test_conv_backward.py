@@ -43,7 +43,9 @@ def images(broadcast, dtype=torch.float64):
 
 
 def fold(monkeypatch, folds):
-    monkeypatch.setattr(et.BatchEnsembleConv2d, "folds", lambda self, _: folds and self.groups == 1)
+    monkeypatch.setattr(
+        et.BatchEnsembleConv2d, "fold_pays", lambda self, _: folds and self.groups == 1
+    )
 
 
 def gradients(y, inputs):

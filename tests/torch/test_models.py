@@ -30,12 +30,6 @@ def test_members_of_a_network_of_published_size_are_what_they_are_alone(build):
     [
         (models.lenet5, "11", (61_706, 246_824, 65_802, 69_190, 123_412, 61_706 + 3 * 850)),
         (
-            models.alexnet,
-            "18",
-            # 61,090,496 weights, 10,344 biases, 28,651 channels and features in and out.
-            (61_100_840, 244_403_360, 61_246_476, 61_361_080, 122_201_680, 73_391_840),
-        ),
-        (
             models.resnet50,
             "head.2",
             (25_557_032, 102_228_128, 25_768_588, 25_977_144, 51_060_944, 31_704_032),

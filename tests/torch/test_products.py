@@ -17,8 +17,8 @@ sizes = st.integers(1, 6)
 @example(B=5, m=5, n=5)
 def test_the_rule_counts_the_entries_that_each_form_writes(B, m, n):
     scaled, folded = B * (m + n), 2 * m * n
-    assert products.folds(B, m, n) == (scaled > folded)
-    assert products.folds(B, m, n, spares_product=True) == (scaled > folded or B > 64)
+    assert products.fold_pays(B, m, n) == (scaled > folded)
+    assert products.fold_pays(B, m, n, spares_product=True) == (scaled > folded or B > 64)
 
 
 @pytest.mark.parametrize("memory_saving", [False, True])
@@ -38,7 +38,7 @@ def test_the_shapes_choose_the_form(monkeypatch, form, memory_saving):
 
 def test_fold_spares_the_product_for_an_input_without_gradient(monkeypatch):
     ran = []
-    monkeypatch.setattr(products, "folds", lambda *a: ran.append(a[-1]) or False)
+    monkeypatch.setattr(products, "fold_pays", lambda *a: ran.append(a[-1]) or False)
     x, wanted = torch.zeros(M, B, m), torch.zeros(M, B, m, requires_grad=True)
     for memory_saving in (False, True):
         layer = et.BatchEnsembleLinear(m, n, M, memory_saving=memory_saving)
@@ -67,7 +67,7 @@ def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
     noise = [layer.noise()] if name == "rank1" else []
     results = []
     for folds in (False, True):
-        monkeypatch.setattr(products, "folds", lambda *a, folds=folds: folds)
+        monkeypatch.setattr(products, "fold_pays", lambda *a, folds=folds: folds)
         y = layer(x, *noise)
         results.append([y, *gradients(y, [x, *layer.parameters()])])
     torch.testing.assert_close(*results, rtol=0, atol=1e-12)
@@ -80,7 +80,7 @@ def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, m
     torch.manual_seed(4)
     monkeypatch.setattr(products, "MANY_COLUMNS", many_columns)
     layer = LAYERS[layer]().float()
-    monkeypatch.setattr(products, "folds", lambda *a: folds)
+    monkeypatch.setattr(products, "fold_pays", lambda *a: folds)
     noise = [layer.noise()] if isinstance(layer, et.Rank1Linear) else []
     x = torch.randn(M, B, m, requires_grad=True)
     exact = layer(x, *noise)

@@ -3,6 +3,7 @@
     python -m workshop.experiments                all of them
     python -m workshop.experiments starts         one
     python -m workshop.experiments --here         all that need no package but the book's
+    python -m workshop.experiments --there        all others
     python -m workshop.experiments --list         names, questions, rows and budgets
 
 A run that was stopped, or killed, goes on where it was: rows are kept in _build/results until the
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--older", action="store_true", help="keep them, though the code has changed since")
     add("--out", metavar="FOLDER", type=Path, help="write tables, and keep rows, here")
     add("--here", action="store_true", help="leave out those that need another environment")
+    add("--there", action="store_true", help="those alone")
     add(
         "--list",
         action="store_true",
@@ -40,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(arguments)
     names = list(dict.fromkeys(options.names)) or list(EXPERIMENTS)
-    if options.here:
-        names = [name for name in names if name not in NEEDS]
+    if options.here or options.there:
+        names = [name for name in names if (name in NEEDS) == options.there]
     try:
         for name in names:
             checks.one_of("NAME", name, EXPERIMENTS)

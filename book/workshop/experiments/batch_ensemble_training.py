@@ -81,7 +81,7 @@ def _normal(std: float) -> dict[str, Any]:
 
 
 BATCH = "batch_ensemble"
-CONTESTANTS = {
+RECIPES = {
     "single": Recipe("one network", "single", 1),
     "wide": Recipe("one larger network", "single", 0, wide=True),
     "deep_ensemble": Recipe(
@@ -108,7 +108,7 @@ CONTESTANTS = {
 }  # fmt: skip
 #: By data, those of the table.
 COMPARED = {
-    "digits": [*CONTESTANTS],
+    "digits": [*RECIPES],
     "mnist5000": ["single", "wide", "deep_ensemble", "signs", "normal"],
 }
 #: What is compared on digits.
@@ -139,7 +139,7 @@ def sizes(data: str, *, wide: bool = False) -> tuple[int, ...]:
 
 def network(data: str, contestant: str, start: int) -> nn.Module:
     """Return a contestant as it starts."""
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
     size = None if row.method == "single" else MEMBERS
     with seeded(start):
         return mlp(sizes(data, wide=row.wide), row.method, size, **row.options, dtype=DTYPES[data])
@@ -149,7 +149,7 @@ def trained(
     data: str, contestant: str, split: int, start: int, lr: float, batch_size: int, epochs: int
 ) -> nn.Module:
     """Return a trained contestant."""
-    row = CONTESTANTS[contestant]
+    row = RECIPES[contestant]
     net = network(data, contestant, start)
     loss = functools.partial(softmax_cross_entropy, reduction=row.loss)
     return fit(
@@ -183,7 +183,7 @@ def run(
 
     What one network does not have is an empty list.
     """
-    budget, lr = budgets[data], CONTESTANTS[contestant].lr(data)
+    budget, lr = budgets[data], RECIPES[contestant].lr(data)
     starts = budget["starts"]
     found = [
         score(
@@ -210,7 +210,7 @@ def tune(
 
 def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
-    return best_tries(rows, {n: RATES[CONTESTANTS[n].optimizer] for n in COMPARED["digits"]})
+    return best_tries(rows, {n: RATES[RECIPES[n].optimizer] for n in COMPARED["digits"]})
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -237,7 +237,7 @@ TUNING = Experiment(
     cases=[
         {"data": "digits", "contestant": name, "lr": lr, "split": 1000 + split}
         for name in COMPARED["digits"]
-        for lr in RATES[CONTESTANTS[name].optimizer]
+        for lr in RATES[RECIPES[name].optimizer]
         for split in range(3)
     ],
     run=tune,

@@ -55,7 +55,7 @@ class Recipe:
     adversarial: float = 0.0
 
 
-CONTESTANTS = {
+RECIPES = {
     "single": Recipe("one network", "single", alone=True),
     "wide": Recipe("one larger network", "single", alone=True, wide=True),
     "deep_ensemble": Recipe("deep ensemble", "deep_ensemble", alone=False, networks=POOL),
@@ -163,11 +163,11 @@ def run(
     data: str, contestant: str, split: int, seeds: int, epochs: int, batch_size: int, lr: float
 ) -> dict[str, Any]:
     """Return the scores of a contestant on one split, each a list over initial seeds."""
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
     parts = split_of(data, split)
     found: dict[str, list[Any]] = {"by_size": []}
     for seed in range(seeds * split, seeds * (split + 1)):  # none of them is another split's, too
-        start = len(CONTESTANTS) * seed + list(CONTESTANTS).index(contestant)
+        start = len(RECIPES) * seed + list(RECIPES).index(contestant)
         net = untrained_networks(parts, row, start)
         train(net, parts, row, seed, epochs, batch_size, lr)
         mean, variance, y = forecast(parts, net)
@@ -284,7 +284,7 @@ EXPERIMENT = Experiment(
     cases=[
         {"data": data, "contestant": name, "split": split}
         for data in DATA
-        for name in CONTESTANTS
+        for name in RECIPES
         for split in range(SPLITS)
     ],
     run=run,

@@ -5,7 +5,7 @@ better: until the median of each is 0, which is what a word by signs denies, or 
 what a t-test denies; or each source is turned by a coin, so that they are as skewed to both sides.
 They are cut at 3 units before, as the t-tests of the book's second edition had them. Sources are
 then drawn anew, with all rivals together. Counted are the contests in which some rival has a word:
-by signs, with Bonferroni's correction, as `ensedu.contest.statistics` has it; by t-tests and by
+by signs, with Bonferroni's correction, as `ensedu.uncertainty.pooling` has it; by t-tests and by
 Wilcoxon's signed ranks, with Holm's; and by sign flips of the largest t over rivals (Westfall and
 Young 1993). Of rivals that *are* better, by 0.8 standard deviations, the part that is found is
 counted.
@@ -20,8 +20,8 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common.checks import optional
-from ensedu.contest.statistics import ALPHA
 from ensedu.uncertainty import holm
+from ensedu.uncertainty.pooling import ALPHA
 from workshop.experiments.contest import reading
 from workshop.running.experiment import Experiment
 

@@ -31,12 +31,8 @@ from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
 SIZES, MEMBERS = (64, 64, 64, 10), 4
-#: How the book calls them, the reference first.
-CONTESTANTS = {
-    "single": "one network",
-    "off": "masks in training only",
-    "mc_dropout": "MC dropout",
-}
+#: One network, the reference; the same with masks in training only; MC dropout.
+COMPARED = ("single", "off", "mc_dropout")
 RATES, DECAYS = (0.05, 0.1, 0.2, 0.5), (0.0, 0.1, 0.3, 1.0)
 #: How many passes are averaged for the curve; MC dropout itself has `REPORTED`.
 PASSES, REPORTED = (1, 2, 4, 8, 16, 32, 64), 32
@@ -110,7 +106,7 @@ def run(
     """Return scores of each contestant, lists over settings of lists over starts."""
     data, validation, test = split_digits(train, split)
     recipe: dict[str, Any] = {"data": data, "seed": split, "epochs": EPOCHS[train], "lr": lr}
-    found: dict[str, Any] = {name: {"validation": [], "nll": []} for name in CONTESTANTS}
+    found: dict[str, Any] = {name: {"validation": [], "nll": []} for name in COMPARED}
 
     def add_setting(contestant: str, net: nn.Module, passes: int, networks: int = 1) -> Array:
         """Keep the scores of one setting, and return what each network says of the test part."""
@@ -149,7 +145,7 @@ def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
         own = [row for row in rows if row["train"] == train]
         settings = {
             name: np.mean([row[name]["nll"] for row in own], axis=(0, 2)).tolist()
-            for name in CONTESTANTS
+            for name in COMPARED
         }
         found[str(train)] = {"settings": settings, "steps": steps(own, train)}
     return found
@@ -184,7 +180,7 @@ def steps(rows: list[dict[str, Any]], train: int) -> list[dict[str, Any]]:
 
 def trained_curve(method: str, p: float, number: int, data_seed: int, epochs: int) -> nn.Module:
     """Return a network of the running example at a rate, trained on so many points."""
-    row = example.CONTESTANTS[method]
+    row = example.RECIPES[method]
     options = {"p": p} if method == "mc_dropout" else {"ensemble_size": example.MEMBERS}
     with seeded(data_seed):
         net = mlp(example.SIZES, method, dtype=torch.float64, **options)
@@ -201,7 +197,7 @@ def run_curve(
     """Return scores of the running example at a rate, where data lies and in the gap."""
     net = trained_curve(method, p, number, data_seed, epochs)
     x, truth, y = example.new_points(data_seed, points)
-    means = example.beliefs(example.CONTESTANTS[method], net, x, passes, data_seed)
+    means = example.beliefs(example.RECIPES[method], net, x, passes, data_seed)
     return {
         place: example.score(means[:, rows], truth[rows], y[rows])
         for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True)

@@ -90,13 +90,13 @@ def run(
     found: dict[str, Any] = {made: {} for made in MADE}
     for seed in range(seeds * split, seeds * (split + 1)):
         net = deep_ensembles.untrained_networks(
-            parts, deep_ensembles.CONTESTANTS["single"], 10_000 + seed
+            parts, deep_ensembles.RECIPES["single"], 10_000 + seed
         )
         recorder = Recorder(
             partial(weights_of, net), at, partial(rate, schedule, steps=steps, lr=lr)
         )
         deep_ensembles.train(
-            net, parts, deep_ensembles.CONTESTANTS["single"], seed, epochs, batch_size, lr,
+            net, parts, deep_ensembles.RECIPES["single"], seed, epochs, batch_size, lr,
             recorder.optimizer,
         )  # fmt: skip
         kept = dict(zip(at, recorder.kept, strict=True))

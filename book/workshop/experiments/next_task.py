@@ -48,7 +48,7 @@ class Recipe:
     copied: bool = False
 
 
-CONTESTANTS = {
+RECIPES = {
     "signs": Recipe("fast weights, from signs", "batch_ensemble", 2, frozen_from=1),
     "copied": Recipe(
         "fast weights, from task 1's", "batch_ensemble", 2, frozen_from=1, copied=True
@@ -65,7 +65,7 @@ class Lifelong(nn.Module):
 
     def __init__(self, contestant: str) -> None:
         super().__init__()
-        self.row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+        self.row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
         members = None if self.row.method == "single" else TASKS
         self.body = mlp(BODY, self.row.method, members, dtype=torch.float64)
         self.heads = nn.ModuleList(
@@ -158,7 +158,7 @@ def accuracies(
 
 def run(contestant: str, split: int, starts: int, epochs: int, batch_size: int) -> dict[str, Any]:
     """Return accuracies on one split, each a list over starts."""
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
     lr = RATES[row.chosen]
     own = range(starts * split, starts * (split + 1))  # none of them is another split's, too
     every = [accuracies(contestant, split, s, lr, epochs, batch_size) for s in own]
@@ -180,7 +180,7 @@ def tune(contestant: str, lr: float, split: int, epochs: int, batch_size: int) -
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate."""
-    rates = dict.fromkeys(CONTESTANTS, RATES)
+    rates = dict.fromkeys(RECIPES, RATES)
     return best_tries(rows, rates, score="accuracy", higher=True)
 
 
@@ -199,7 +199,7 @@ TUNING = Experiment(
     budget="four learning rates a contestant, alike for all, and epochs as in next-task; 3 splits",
     cases=[
         {"contestant": name, "lr": lr, "split": 1000 + split}
-        for name in CONTESTANTS
+        for name in RECIPES
         for lr in RATES
         for split in range(3)
     ],
@@ -215,7 +215,7 @@ EXPERIMENT = Experiment(
     "intervals",
     budget="10 random splits, 2 starts on each, 20 epochs a task, alike for all; learning rate "
     "chosen among four on splits apart, see next-task-tuning",
-    cases=[{"contestant": name, "split": split} for name in CONTESTANTS for split in range(10)],
+    cases=[{"contestant": name, "split": split} for name in RECIPES for split in range(10)],
     run=run,
     settings={"starts": 2, **SETTINGS},
     summarize=summarize,

@@ -50,7 +50,7 @@ class Recipe:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-CONTESTANTS = {
+RECIPES = {
     "single": Recipe("one network", "single"),
     "deep_ensemble": Recipe("deep ensemble", "deep_ensemble"),
     "mc_dropout": Recipe("MC dropout", "mc_dropout", {"p": 0.05}),
@@ -98,7 +98,7 @@ def trained(
     Networks without noise are one stack in training, and so are the factorized posteriors: Adam
     moves each as if it were alone.
     """
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
     first = starts * data_seed
     if row.method == "mean_field":
         return [_factorized(data_seed, first, starts, steps, rates)]
@@ -202,7 +202,7 @@ def run(
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return means over draws of data with 95 % intervals; averages over starts come first."""
     found = []
-    for name in CONTESTANTS:
+    for name in RECIPES:
         own = [row for row in rows if row["contestant"] == name]
         for place in nuts.PLACES:
             for score in SCORES:
@@ -224,9 +224,7 @@ EXPERIMENT = Experiment(
     budget="5 draws of data x 5 starts, 3,000 full-batch steps of Adam each at falling rates, "
     "alike for all; settings of the running example, no tuning",
     cases=[
-        {"contestant": name, "data_seed": data_seed}
-        for data_seed in range(5)
-        for name in CONTESTANTS
+        {"contestant": name, "data_seed": data_seed} for data_seed in range(5) for name in RECIPES
     ],
     run=run,
     settings=SETTINGS,

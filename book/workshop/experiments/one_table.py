@@ -17,9 +17,9 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.one_table.verdicts import verdicts
 from ensedu.contest.rounds import SCORED_STARTS, seed_of
-from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
+from ensedu.uncertainty.pooling import TaskScores
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2
@@ -40,7 +40,7 @@ class Hidden:
         self.linear: Trained = train_linear(
             replace(job, data=replace(data, fit=fit, select=select))
         )
-        self.kept = self.linear.kept + self.weights.size
+        self.num_stored = self.linear.num_stored + self.weights.size
 
     def layer(self, x: Any) -> Any:
         return np.maximum(np.column_stack([x, np.ones(len(x))]) @ self.weights, 0.0)
@@ -86,7 +86,7 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
                 trained = one.train(job)
                 test: Any = trained(data.test[0])
                 held_out: Any = trained(data.calibrate[0])
-                both = test.sharpened(held_out, data.calibrate[1]), test
+                both = test.tempered(held_out, data.calibrate[1]), test
                 values[:, fold, start] = [each.scores(data.test[1])["nll"] for each in both]
         for part, each in zip(PARTS, values, strict=True):
             found[part][name] = each

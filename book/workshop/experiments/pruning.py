@@ -1,7 +1,7 @@
 """What can be thrown away: networks of 477,600 weights on 4,000 digits, pruned after training.
 
 `run` trains one network, MC dropout, or Bayes by Backprop with each of three priors and three
-weights of the KL (`CONTESTANTS`, `BETAS`). Weights are ranked over all layers together and dropped
+weights of the KL (`COMPARED`, `BETAS`). Weights are ranked over all layers together and dropped
 from the bottom; biases stay. Those with a distribution are ranked by signal-to-noise |μ|/σ, the
 others by |w|.
 
@@ -38,14 +38,8 @@ PRIORS = {
     "wide": Normal(0.0, 1.0),
     "mixture": ScaleMixture(0.5, 1.0, math.exp(-6)),
 }
-#: How the book calls them.
-CONTESTANTS = {
-    "single": "one network",
-    "mc_dropout": "MC dropout",
-    "narrow": "prior N(0, 0.1²)",
-    "wide": "prior N(0, 1)",
-    "mixture": "scale mixture",
-}
+#: One network, MC dropout, and Bayes by Backprop with each prior.
+COMPARED = ("single", "mc_dropout", *PRIORS)
 BETAS = (1.0, 0.1, 0.01)
 #: Percent of the weights that are dropped.
 LEVELS = (0, 25, 50, 75, 90, 95, 98)
@@ -173,7 +167,7 @@ def tune(
 
 def chosen(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Return each contestant's learning rate with the least error."""
-    best = best_tries(rows, dict.fromkeys(CONTESTANTS, RATES), score="error")
+    best = best_tries(rows, dict.fromkeys(COMPARED, RATES), score="error")
     return {name: RATES[i] for name, i in best.items()}
 
 
@@ -206,7 +200,7 @@ EXPERIMENT = Experiment(
     cases=[
         {"contestant": contestant, "beta": beta, "split": split}
         for split in range(5)
-        for contestant in CONTESTANTS
+        for contestant in COMPARED
         for beta in (BETAS if contestant in PRIORS else (0.0,))
     ],
     run=run,
@@ -219,7 +213,7 @@ TUNING = Experiment(
     "`pruning` does not use; the rest by epoch, as there; the summary is the learning rate with "
     "the least error",
     budget="two learning rates a contestant, one split, one initial seed",
-    cases=[{"contestant": contestant, "lr": lr} for contestant in CONTESTANTS for lr in RATES],
+    cases=[{"contestant": contestant, "lr": lr} for contestant in COMPARED for lr in RATES],
     run=tune,
     settings={"split": APART, **SETTINGS},
     summarize=chosen,

@@ -64,7 +64,7 @@ class Recipe:
 
 
 SIGNS: dict[str, Any] = {"init": "signs"}
-CONTESTANTS = {
+RECIPES = {
     "normal": Recipe("from N(1, 0.1²)", 1),
     "at_once": Recipe("KL at once", 0, anneal=0),
     "cauchy": Recipe("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
@@ -305,7 +305,7 @@ def run(
     ``curves`` are means over all after each of the epochs; of ``sigma`` the 10th, 50th and 90th
     percentile of a network's entries.
     """
-    row = CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    row = RECIPES[checks.one_of("contestant", contestant, RECIPES)]
     x, y = stacked_test_examples(range(splits), starts)
     number = len(before.examples("digits", 0)[0][1])
     curves: dict[str, list[Any]] = {name: [] for name in CURVES}
@@ -332,7 +332,7 @@ def tune(
 ) -> dict[str, Any]:
     """Return the NLL on each split at a learning rate."""
     apart = range(1000, 1000 + splits)
-    stack = train(CONTESTANTS[contestant], apart, 1, lr, batch_size, epochs[-1:])
+    stack = train(RECIPES[contestant], apart, 1, lr, batch_size, epochs[-1:])
     return {"nll": score(stack, *stacked_test_examples(apart, 1), passes)["nll"].tolist()}
 
 
@@ -356,7 +356,7 @@ def noise(
 
 def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
-    return best_tries(rows, dict.fromkeys(CONTESTANTS, RATES))
+    return best_tries(rows, dict.fromkeys(RECIPES, RATES))
 
 
 def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -374,7 +374,7 @@ TUNING = Experiment(
     about="nll: nats a test image of the mixture, on each of three splits of digits apart from "
     "those of rank1-training, one start",
     budget="three learning rates a contestant, epochs and batches as in rank1-training",
-    cases=[{"contestant": name, "lr": lr} for name in CONTESTANTS for lr in RATES],
+    cases=[{"contestant": name, "lr": lr} for name in RECIPES for lr in RATES],
     run=tune,
     settings={
         "splits": 3,
@@ -391,7 +391,7 @@ EXPERIMENT = Experiment(
     "from contestants of batch-ensemble-training",
     budget="10 random splits of digits, 2 starts on each, 40 epochs of Adam for all; learning "
     "rate chosen among three on other splits, see rank1-training-tuning",
-    cases=[{"contestant": name} for name in CONTESTANTS],
+    cases=[{"contestant": name} for name in RECIPES],
     run=run,
     settings=SETTINGS,
     summarize=summarize,

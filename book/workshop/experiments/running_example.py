@@ -78,7 +78,7 @@ def _rank1(setting: Options) -> dict[str, Any]:
 
 
 RATES = tuple({"lr": lr} for lr in (0.002, 0.004, 0.008, 0.016))
-CONTESTANTS = {
+RECIPES = {
     "single": Recipe("one network", "single", RATES, 2),
     "wide": Recipe("one larger network", "single", RATES, 0, sizes=WIDE),
     "last_layer": Recipe("last-layer ensemble", "last_layer", RATES, 2),
@@ -216,9 +216,9 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     A row a contestant, place and score: ``mean``, and but for one network ``difference`` with the
     95 % interval from ``low`` to ``high`` of its mean over draws of data.
     """
-    by = {name: [row for row in rows if row["contestant"] == name] for name in CONTESTANTS}
+    by = {name: [row for row in rows if row["contestant"] == name] for name in RECIPES}
     found = []
-    for name, place in product(CONTESTANTS, PLACES):
+    for name, place in product(RECIPES, PLACES):
         for key in by[name][0][place]:
             values = np.array([row[place][key] for row in by[name]])
             entry = {"contestant": name, "place": place, "score": key, "mean": values.mean()}
@@ -247,11 +247,11 @@ def summary_row(contestant: str, place: str, score: str) -> Mapping[str, Any]:
 
 def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best setting, by its mean NLL over data."""
-    return best_tries(rows, {name: row.tries for name, row in CONTESTANTS.items()}, key="setting")
+    return best_tries(rows, {name: row.tries for name, row in RECIPES.items()}, key="setting")
 
 
 def _contestant(contestant: str) -> Recipe:
-    return CONTESTANTS[checks.one_of("contestant", contestant, CONTESTANTS)]
+    return RECIPES[checks.one_of("contestant", contestant, RECIPES)]
 
 
 def new_points(data_seed: int, points: int) -> tuple[Array, Array, Array]:
@@ -271,7 +271,7 @@ TUNING = Experiment(
     budget="four settings a contestant, 4 draws of data, 2 initial seeds, 500 epochs of Adam each",
     cases=[
         {"contestant": name, "setting": setting, "data_seed": 1000 + data_seed}
-        for name, row in CONTESTANTS.items()
+        for name, row in RECIPES.items()
         for setting in row.tries
         for data_seed in range(4)
     ],
@@ -288,9 +288,7 @@ EXPERIMENT = Experiment(
     budget="20 draws of data x 5 initial seeds of its own, 500 epochs of Adam each, alike for all; "
     "settings chosen among four on other data, see running-example-tuning; 32 passes of what draws",
     cases=[
-        {"contestant": name, "data_seed": data_seed}
-        for name in CONTESTANTS
-        for data_seed in range(20)
+        {"contestant": name, "data_seed": data_seed} for name in RECIPES for data_seed in range(20)
     ],
     run=run,
     settings={"seeds": 5, **SETTINGS},
@@ -301,7 +299,7 @@ CURVES = Experiment(
     about="the curves of each contestant on the data of seed 0, started from seed 0: mean and "
     "spread over members or draws, and four of them, on an even grid from low to high",
     budget="as running-example",
-    cases=[{"contestant": name} for name in CONTESTANTS],
+    cases=[{"contestant": name} for name in RECIPES],
     run=draw,
     settings={
         "data_seed": 0,

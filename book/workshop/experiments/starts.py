@@ -33,11 +33,11 @@ STARTS: list[tuple[str, dict[str, Any]]] = [
 ]
 NETWORKS, SEEDS = 3, 3
 
-Trained = tuple[torch.nn.Module, Float[Tensor, "B 1 28 28"], Int[Tensor, " B"]]
+NetworkAndTest = tuple[torch.nn.Module, Float[Tensor, "B 1 28 28"], Int[Tensor, " B"]]
 
 
 @cache
-def trained(network: int, epochs: int) -> Trained:
+def trained(network: int, epochs: int) -> NetworkAndTest:
     """Return LeNet-5 number `network` in float64, its test images and their labels."""
     x, y, x_test, y_test = _digits(network)
     torch.manual_seed(network)

@@ -56,7 +56,7 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     if not member:
         if method == "deep_ensemble":
             return f'<text x="{x}" y="{line}">nothing</text>'
-        alone = row.spread and not row.members  # no W, but a mean and a deviation of each weight
+        alone = row.has_stds and not row.members  # no W, but a mean and a deviation of each weight
         parts = [box(x, y, SIDE, SIDE, "weight")]
         parts.append(letter(middle, line, "μ" if alone else "W", look="on"))
         if not row.members:
@@ -76,7 +76,7 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
         parts.append(letter(x + 14, line, "r", member))
         parts.append(letter(middle, y + 18, "s", member))
         parts.append(letter(middle, y + side - 10, "b", member))
-    vectors = ("weight", "deviations") if row.spread else ("weight",)
+    vectors = ("weight", "deviations") if row.has_stds else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
         parts.append(box(x, y - i * thick, 1, SIDE, look))

@@ -9,7 +9,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import book, checks
-from workshop.page import slider_checks, sources
+from workshop.page import figure_menu, slider_checks
 from workshop.page.explorer_page import page
 from workshop.page.frame_source import FrameSource
 from workshop.page.scripts import Bundle
@@ -138,7 +138,7 @@ def explore(
         _check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        stays=stays, tables=sources.checked_tables(table), formula=formula,
+        stays=stays, tables=figure_menu.checked_tables(table), formula=formula,
     )  # fmt: skip
 
 
@@ -174,7 +174,7 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
-        self.sources, self.formula = (tables, sources.code_of_draw(draw)), formula
+        self.sources, self.formula = (tables, figure_menu.code_of_draw(draw)), formula
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         if folder := book.folder():

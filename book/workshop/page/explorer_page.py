@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from workshop.page import computed, figure_numbers, slider_checks, sources
+from workshop.page import computed, figure_menu, figure_numbers, slider_checks
 from workshop.page.controls import controls, setting
 from workshop.page.frames import FRAMES, Frames, embedded, read_beside
 from workshop.page.said import said
@@ -26,7 +26,7 @@ def page(explorer: Any, folder: Path) -> str:
     frames = Frames(draws, folder, states.index(values), read_beside)
     wide, narrow = frames.read(narrow=False), frames.read(narrow=True)
     numbers = _link_to_numbers(explorer, folder, states, [one.numbers for one in wide])
-    below = sources.menu(numbers, *explorer.sources)
+    below = figure_menu.menu(numbers, *explorer.sources)
     if explorer.formula is not None:
         draw = partial(source.figure, values)
         form = computed.html(explorer.formula, values, choices, frames, draw, folder)

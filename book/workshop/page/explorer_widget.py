@@ -6,7 +6,7 @@ from typing import Any
 
 import ipywidgets
 
-from workshop.page import sources
+from workshop.page import figure_menu
 from workshop.page.controls import as_read, kind, words
 
 SLIDERS = {
@@ -31,7 +31,7 @@ class ExplorerWidget:
             for name, options in explorer.choices.items()
         }
         image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
-        below = sources.text(*explorer.sources)
+        below = figure_menu.text(*explorer.sources)
         under = f"<br><small>{escape(below)}</small>" if below else ""
         said = ipywidgets.HTML()
         caption = ipywidgets.HTML(f"<em>{escape(explorer.caption)}</em>{under}")

@@ -32,7 +32,7 @@ HIDING = {
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
-CONTESTANTS = {
+CURVE_OF = {
     "deep_ensemble": "deep_ensemble", "batch_ensemble": "batch_ensemble_normal",
     "rank1": "rank1", "mean_field": "mean_field",
 }  # fmt: skip
@@ -174,7 +174,7 @@ def example_curves() -> dict[str, Any]:
     low, high, number = (table["settings"][key] for key in ("low", "high", "number"))
     rows = {row["contestant"]: row["members"] for row in table["rows"]}
     x, y = gap.sample(np.random.default_rng(table["settings"]["data_seed"]))
-    learned = {method: rows[contestant] for method, contestant in CONTESTANTS.items()}
+    learned = {method: rows[contestant] for method, contestant in CURVE_OF.items()}
     points = np.column_stack([x[:, 0], y[:, 0]])
     return {"x": np.linspace(low, high, number), "points": points, **learned}
 

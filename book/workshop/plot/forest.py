@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 from numpy import ndarray as Array
 
+from ensedu.uncertainty.pooling import DELTA
 from workshop.plot.panels import (
     EDGE,
     LINE,
@@ -46,9 +47,7 @@ ROW, LANES = 0.31, (0.085, 0.19)
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
-#: The difference up to which two contestants are practically equal.
-EQUAL = 0.25
-#: How strong its band is, on a light page and on a dark one.
+#: How strong the band of what is practically equal is, on a light page and on a dark one.
 BAND = 0.25
 #: Inches between an interval and the line at 0 that it leaves out.
 GAP = 0.028
@@ -166,7 +165,7 @@ def _draw(
     figure = Figure(figsize=(look().width, below))
     axes = place(figure, left, top, width, high + LINE)
     axes.set_ylim(high + LINE, 0)
-    axes.axvspan(-EQUAL, EQUAL, LINE / (high + LINE), color=MUTED, alpha=BAND, lw=0, zorder=0)
+    axes.axvspan(-DELTA, DELTA, LINE / (high + LINE), color=MUTED, alpha=BAND, lw=0, zorder=0)
     for k, (name, row) in enumerate(rows.items()):
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)

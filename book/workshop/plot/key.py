@@ -28,7 +28,7 @@ SAMPLE = CELL * COLUMNS  # inches: an array, or the line of a method
 NAME = 0.18  # inches: behind it
 FAINT = 0.25
 # The method that stores all there is to see.
-OWN = next(PALETTE[key] for key, row in METHODS.items() if row.modulated and row.spread)
+OWN = next(PALETTE[key] for key, row in METHODS.items() if row.modulated and row.has_stds)
 #: What each look of a square is called, and what it means.
 LOOKS = {
     "shared": "stored once, for all members",

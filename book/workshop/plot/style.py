@@ -30,6 +30,9 @@ from ensedu.methods import METHODS
 from workshop.plot.fonts import LETTERS
 from workshop.plot.text_layout import number_in_words
 
+if plain := [key for key in METHODS if key not in STYLES]:
+    raise ValueError(f"STYLES of ensedu/colors.py must have each method, got none for {plain}")
+
 LABELS = {key: method.label for key, method in METHODS.items()}
 MARKERS = {key: style.marker for key, style in STYLES.items()}
 LINES: dict[str, Any] = {key: style.line for key, style in STYLES.items()}

@@ -25,7 +25,7 @@ from typing import Any
 from tqdm import tqdm
 
 from ensedu.common import checks
-from workshop.running import json_files, sources
+from workshop.running import code_digest, json_files
 from workshop.running.experiment import Experiment, case_key
 from workshop.running.machine import SETTINGS, machine
 
@@ -124,7 +124,7 @@ def _run_of(experiment: Experiment, where: dict[str, Any]) -> dict[str, Any]:
     """Say what all rows of one table must have in common."""
     return {
         "settings": experiment.settings,
-        CODE: sources.code_digest(experiment.run),
+        CODE: code_digest.code_digest(experiment.run),
         "processor": [where["name"], where["capability"]],
         **{name: where[name] for name in ("python", "versions")},
     }

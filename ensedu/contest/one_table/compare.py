@@ -16,19 +16,13 @@ from numpy import ndarray as Array
 import ensedu
 from ensedu.common import checks
 from ensedu.common.checks import optional
-from ensedu.contest.contestants import REFERENCE
+from ensedu.contest.contestants import REFERENCE, STANDARD
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.one_table.estimators import TableClassifier, TableEstimator, TableRegressor
 from ensedu.contest.one_table.findings import Findings, analyze
 from ensedu.contest.one_table.folds import COSTS, FoldResult, run_fold
 from ensedu.contest.one_table.ledger import Ledger
-from ensedu.contest.one_table.plans import (
-    ENTRANTS,
-    ComparisonPlan,
-    comparison_plan,
-    make_task,
-    shorten,
-)
+from ensedu.contest.one_table.plans import ComparisonPlan, comparison_plan, make_task, shorten
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.tables import PreparedTable, prepare_table
@@ -162,17 +156,17 @@ def compare(
             table, minutes=minutes, seed=seed, workers=workers, contestants=contestants
         )
         ledger.begin(plan)
-    entrants = contestants_of_plan(plan, contestants or ENTRANTS, output)
+    planned = contestants_of_plan(plan, contestants or STANDARD, output)
     speak(describe_plan(plan))
     rows, done = plan.subsample.rows if plan.subsample else len(table.y), ledger.results
     table_task, drawn = make_task(table, seed, rows)
     # Of results that become more.
     findings_now = partial(analyze, table, table_task, drawn, plan, done, seed, with_rows)
     publish(ledger, findings := findings_now())
-    for result in missing_results(table_task, plan, entrants, done, workers, say is not None):
+    for result in missing_results(table_task, plan, planned, done, workers, say is not None):
         ledger.add(result)
         publish(ledger, findings := findings_now())
-    best = best_estimator(findings, table, table_task, drawn, entrants[findings.best])
+    best = best_estimator(findings, table, table_task, drawn, planned[findings.best])
     part = rows_of_split(table_task, SPLITS - 1)["test"]
     new = tested = table.frame.iloc[drawn[part]]
     if table_task.groups is not None:  # others of a group are no new rows, each by itself
@@ -195,15 +189,15 @@ def contestants_of_plan(
 
 
 def missing_results(
-    task: Task, plan: ComparisonPlan, entrants: Mapping[str, Contestant],
+    task: Task, plan: ComparisonPlan, contestants: Mapping[str, Contestant],
     done: Mapping[tuple[str, int], Any], workers: int, shows: bool,
 ) -> Iterator[FoldResult]:  # fmt: skip
     """Yield `run_fold` of all that is not done, the slowest first, beside a bar of the time."""
     seconds = plan.seconds
     missing = [
-        (task, name, entrants[name], fold, plan.search.starts, plan.subsample is not None)
+        (task, name, contestants[name], fold, plan.search.starts, plan.subsample is not None)
         for fold in range(SPLITS)
-        for name in sorted(entrants, key=seconds.__getitem__, reverse=True)
+        for name in sorted(contestants, key=seconds.__getitem__, reverse=True)
         if (name, fold) not in done
     ]
     with optional("tqdm", "sklearn").tqdm(

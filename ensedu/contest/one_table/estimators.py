@@ -1,5 +1,6 @@
 """What a comparison keeps: who was trained, how columns are read, and what calibrates it."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,16 @@ class TableEstimator(Calibrated):
         All that is random follows from it.
     """
 
+    #: Fits the temperature, or the factor of variances, to forecasts of targets.
+    _temper: Callable[[Any, Any], None]
+
     def __init__(
         self, label: str, trained: Trained, reader: Any, encoder: Any, X: Any, y: Any, *,
         center: float = 0.0, unit: float = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         self.label, self.trained, self.reader, self.encoder = label, trained, reader, encoder
         self.center, self.unit, self._draws = center, unit, seed
-        self.temperature = self._forecast(X).temperature(self._known(X, y))
+        self._temper(self._forecast(X), self._known(X, y))
         self.conformal_ = Conformal(self._scores(X, y))
 
     def __repr__(self) -> str:
@@ -69,7 +73,7 @@ class TableEstimator(Calibrated):
 
     def _scores(self, X: Any, y: Any, rng: Generator | None = None) -> Float[Array, " B"]:
         known = self._known(X, y)
-        found = self._forecast(X).strangeness(known)
+        found = self._forecast(X).nonconformity(known)
         return np.where(known < 0, 1.0, found) if known.ndim == 1 else found
 
     def _limit(self, level: float) -> float:
@@ -82,6 +86,9 @@ class TableEstimator(Calibrated):
 class TableRegressor(TableEstimator):
     """One that predicts numbers in their unit; intervals of a learned logarithm are positive."""
 
+    def _temper(self, forecast: Any, known: Any) -> None:
+        self.variance_factor = forecast.variance_factor(known)
+
     def predict(self, X: Any) -> Float[Array, " B"]:
         """Return the mean of each row, where logarithms were learned the median."""
         mean = self._moments(X)[0]
@@ -89,7 +96,7 @@ class TableRegressor(TableEstimator):
 
     def predict_std(self, X: Any) -> Float[Array, " B"]:
         """Return the standard deviation of each row, with the temperature, or of its logarithm."""
-        return np.sqrt(self.temperature) * self._moments(X)[1]
+        return np.sqrt(self.variance_factor) * self._moments(X)[1]
 
     def predict_interval(
         self, X: Any, level: float = 0.9
@@ -110,6 +117,9 @@ class TableRegressor(TableEstimator):
 
 class TableClassifier(TableEstimator):
     """One that predicts classes; sets hold the likeliest in any case."""
+
+    def _temper(self, forecast: Any, known: Any) -> None:
+        self.temperature = forecast.temperature(known)
 
     @property
     def classes_(self) -> Shaped[Array, " k"]:

@@ -17,9 +17,9 @@ from ensedu.contest.one_table.folds import COSTS, FoldResult
 from ensedu.contest.one_table.plans import ComparisonPlan
 from ensedu.contest.one_table.tables import PreparedTable, TableDescription
 from ensedu.contest.one_table.verdicts import Coverage, Verdict, measure_coverage, verdicts
-from ensedu.contest.statistics import TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty.conformal import conformal_rank
+from ensedu.uncertainty.pooling import TaskScores
 
 __all__ = ["Findings", "LearningPoint", "Score", "analyze"]
 

@@ -54,8 +54,8 @@ def run_fold(
 
     def also(data: SplitData, choice: Choice, trained: Trained) -> dict[str, Any]:
         (x, y), (held, known) = data.test, data.calibrate
-        scores = np.sort(trained(held).strangeness(known))
-        below = np.searchsorted(scores, trained(x).strangeness(y)).tolist()
+        scores = np.sort(trained(held).nonconformity(known))
+        below = np.searchsorted(scores, trained(x).nonconformity(y)).tolist()
         found: dict[str, Any] = {"below": tuple(below), "calibrated": len(scores)}
         if curve:
             n = len(data.fit[0])
@@ -63,7 +63,7 @@ def run_fold(
             half = replace(data, fit=(data.fit[0][rows], data.fit[1][rows]))
             setting = contestant.tries[choice.number]
             again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
-            both = again(x), again(x).sharpened(again(held), known)
+            both = again(x), again(x).tempered(again(held), known)
             found["half"] = tuple(each.scores(y, data.unit)["nll"] for each in both)
         return found
 

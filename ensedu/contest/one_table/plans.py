@@ -11,24 +11,22 @@ import numpy as np
 
 from ensedu.common import checks
 from ensedu.common.checks import optional
-from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
+from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.jobs import Contestant, Job
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.tables import PreparedTable
 from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SPLITS, Task, split_of
 
-__all__ = ["ENTRANTS", "ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task",
-           "shorten"]  # fmt: skip
+__all__ = ["ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task", "shorten"]
 
-ENTRANTS = CONTESTANTS | TABULAR
 #: Who takes part, and who does if there is time left.
 ALWAYS = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
 IF_TIME = ("mc_dropout", "wide", "rank1")
 #: With more rows batches grow, so that each row is seen as often; fewer are not drawn for time.
 USUAL_ROWS, USUAL_BATCH = 3000, 32
 #: What part of its steps, or rounds, a training has; the last where time is short.
-LENGTH_FRACTIONS = (1.0, 0.5, 0.25)
+SHORTENED = (1.0, 0.5, 0.25)
 #: Of more rows so many are timed first.
 PILOT_ROWS = 20_000
 #: The part of the minutes that is planned for.
@@ -101,7 +99,7 @@ def make_task(table: PreparedTable, seed: int, rows: int) -> tuple[Task, Any]:
 def shorten(who: Mapping[str, Contestant], part: float) -> dict[str, Contestant]:
     """Return contestants whose trainings may have this part of their epochs."""
     return {
-        name: replace(one, parts=tuple(part * each for each in one.parts))
+        name: replace(one, length_fractions=tuple(part * each for each in one.length_fractions))
         for name, one in who.items()
     }
 
@@ -133,10 +131,10 @@ def comparison_plan(
     shorter; with more than enough, more contestants take part.
     """
     end = time.monotonic() + 60 * checks.real("minutes", minutes, low=0.0)
-    first = {k: ENTRANTS[k] for k in ALWAYS} if contestants is None else dict(contestants)
+    first = {k: STANDARD[k] for k in ALWAYS} if contestants is None else dict(contestants)
     if contestants is None and importlib.util.find_spec("tabm"):
         first |= TABULAR
-    rows, part = min(len(table.y), PILOT_ROWS), LENGTH_FRACTIONS[0]
+    rows, part = min(len(table.y), PILOT_ROWS), SHORTENED[0]
 
     def measured(who: Mapping[str, Contestant]) -> dict[str, tuple[float, float]]:
         task, _ = make_task(table, seed, rows)
@@ -151,22 +149,22 @@ def comparison_plan(
         budget = max(1.0, end - time.monotonic()) * workers * BUDGET_SHARE
         starts = next((s for s in (SCORED_STARTS, 2) if total(each, s) <= budget), 1)
         over = total(each, starts) / budget
-        if over <= 1 or (rows <= USUAL_ROWS and part == LENGTH_FRACTIONS[-1]):
+        if over <= 1 or (rows <= USUAL_ROWS and part == SHORTENED[-1]):
             break
         if rows > USUAL_ROWS:
             rows = max(USUAL_ROWS, int(0.9 * rows / over))
         else:
-            part = LENGTH_FRACTIONS[LENGTH_FRACTIONS.index(part) + 1]
+            part = SHORTENED[SHORTENED.index(part) + 1]
     more = max(1.0, min(len(table.y) / rows, 1 / over))  # time grows no faster than rows
     rows, each = int(more * rows), {k: (more * a, more * b) for k, (a, b) in each.items()}
     if contestants is None and starts == SCORED_STARTS and rows == len(table.y):
-        for name, seconds in sorted(measured({k: ENTRANTS[k] for k in IF_TIME}).items()):
+        for name, seconds in sorted(measured({k: STANDARD[k] for k in IF_TIME}).items()):
             if total(each | {name: seconds}, starts) <= budget:
-                each[name], first[name] = seconds, ENTRANTS[name]
+                each[name], first[name] = seconds, STANDARD[name]
     task, _ = make_task(table, seed, rows)
     search = Search(
-        settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].parts), starts=starts,
-        part=part, batch_size=task.batch_size,
+        settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].length_fractions),
+        starts=starts, part=part, batch_size=task.batch_size,
     )  # fmt: skip
     return ComparisonPlan(
         folds=SPLITS, minutes=float(minutes), workers=workers, search=search,

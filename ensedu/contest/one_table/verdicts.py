@@ -11,9 +11,9 @@ from numpy import ndarray as Array
 from scipy.stats import betabinom
 
 from ensedu.common.checks import optional
-from ensedu.contest.statistics import ALPHA, DELTA, TaskScores, verdict
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.conformal import conformal_rank
+from ensedu.uncertainty.pooling import ALPHA, DELTA, TaskScores, verdict
 
 __all__ = ["Coverage", "Verdict", "WorstGroup", "measure_coverage", "rows_to_settle", "verdicts"]
 

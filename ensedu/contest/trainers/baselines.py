@@ -27,8 +27,8 @@ class SklearnModel:
     The variance is the mean squared error on the rows to select on.
     """
 
-    def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, kept: int) -> None:
-        self.answers, self.labels, self.kept = answers, labels, kept
+    def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, stored: int) -> None:
+        self.answers, self.labels, self.num_stored = answers, labels, stored
         self.classes = job.task.classes
         x, y = job.data.select
         error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y

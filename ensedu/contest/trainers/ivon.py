@@ -32,7 +32,7 @@ class Ivon(TrainedNetwork):
     def __init__(self, job: Job, net: Any, optimizer: Any) -> None:
         super().__init__(job, net)
         self.optimizer = optimizer
-        self.kept *= 2
+        self.num_stored *= 2
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what `PASSES` samples of its weights give."""

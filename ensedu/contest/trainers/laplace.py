@@ -75,7 +75,7 @@ class LaplaceLastLayer:
             else:
                 self.noise = optimize_prior_and_noise(self.found)
                 held = self.found.H.numel()
-        self.kept = counting.count(net).total + held
+        self.num_stored = counting.count(net).total + held
 
     def __call__(self, x: Array) -> Forecast:
         inputs = as_inputs(x)

@@ -108,7 +108,7 @@ class TrainedNetwork:
         method = METHODS[job.contestant.method]
         members = MEMBERS if method.members else 1
         self.passes = PASSES // members if method.stochastic else 1
-        self.kept = counting.count(net).total
+        self.num_stored = counting.count(net).total
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what passes give, (S, B, k): logits, or means and raw variances."""

@@ -39,7 +39,7 @@ class Swag(TrainedNetwork):
     def __init__(self, job: Job, net: Any, seen: Tensor) -> None:
         super().__init__(job, net)
         self.seen = seen
-        self.kept *= 2 + len(seen)  # a mean, a variance and the deviations
+        self.num_stored *= 2 + len(seen)  # a mean, a variance and the deviations
 
     def outputs(self, x: Tensor) -> Tensor:
         """Return what `PASSES` networks around it give; it stays as it is."""

@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_rng
+from ensedu.common.array_checks import check_rng
 
 KINDS = ("ones", "signs", "normal", "bernoulli")
 #: Points of the rule of a normal modulation on each side of 0, and how many standard deviations

@@ -10,7 +10,7 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.arrays import check_float64, check_rng
+from ensedu.common.array_checks import check_float64, check_rng
 from ensedu.theory.ntk.activations import ACTIVATIONS
 from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
 

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.base import MemberLayer
-from ensedu.torch.ensembling.run import Run, named_errors
+from ensedu.torch.dropout import drop
+from ensedu.torch.ensembling.one_pass import Run, named_errors
 
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
@@ -61,7 +62,7 @@ def dropout_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
         )
     with run.outside():
         masks = run.mask_of(path, module.p, mask_shape(module, input), input.device)
-    return input * (run.of_member(masks).to(input) / (1 - module.p))
+    return drop(input, run.of_member(masks), module.p)
 
 
 def per_example_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:

@@ -9,11 +9,15 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.ensembling.arrays import options_of, stack_buffers, start_heads, with_arrays
 from ensedu.torch.ensembling.batching_rules import DROPOUT_AXES
 from ensedu.torch.ensembling.copies import copy_model
-from ensedu.torch.ensembling.deep_ensemble import deep_ensemble
-from ensedu.torch.ensembling.members import ModelEnsemble
+from ensedu.torch.ensembling.member_copies import deep_ensemble
+from ensedu.torch.ensembling.member_weights import (
+    options_of,
+    stack_buffers,
+    start_heads,
+    with_arrays,
+)
 from ensedu.torch.ensembling.model_checks import (
     refuse_captured,
     refuse_modules,
@@ -21,7 +25,8 @@ from ensedu.torch.ensembling.model_checks import (
     warn_of_training_lost,
     warn_of_unregistered,
 )
-from ensedu.torch.ensembling.roles import Plan, is_within, make_plan, select_names
+from ensedu.torch.ensembling.model_ensemble import ModelEnsemble
+from ensedu.torch.ensembling.parameter_plan import Plan, is_within, make_plan, select_names
 from ensedu.torch.tensor_checks import class_path
 
 
@@ -55,11 +60,11 @@ def ensemble(
       new, or with ``init_std=0.03`` the model's own, each weight times N(1, init_std²).
 
     Normalization, embeddings, vectors, and arrays whose first axis is 1 stay, one copy for all
-    members (`ensedu.torch.ensembling.roles`). Running statistics, and what else a model keeps in
-    floating-point buffers, are a member's with BatchEnsemble and rank-1; with mean-field and MC
-    dropout they move by the mean over samples. In training mode members are independent, too: each
-    has its own statistics of a batch, and its own masks of dropout. The body of a last-layer
-    ensemble runs once, with one of both.
+    members (`ensedu.torch.ensembling.parameter_plan`). Running statistics, and what else a model
+    keeps in floating-point buffers, are a member's with BatchEnsemble and rank-1; with mean-field
+    and MC dropout they move by the mean over samples. In training mode members are independent,
+    too: each has its own statistics of a batch, and its own masks of dropout. The body of a
+    last-layer ensemble runs once, with one of both.
 
     All run at once under ``torch.func.vmap``; where it has no rule for what a model does, in turn:
     exact, and slower; a warning names the operation. A layer with distributions draws once a pass;
@@ -143,7 +148,7 @@ def ensemble(
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
-    if row.apart:
+    if row.shares_nothing:
         return deep_ensemble(model, method, M, kept, options)
     if row.drops_units:
         return _with_dropout(model, S, kept)

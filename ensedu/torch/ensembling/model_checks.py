@@ -1,4 +1,7 @@
-"""Models that no ensemble can be made of, and those of which it would lose something."""
+"""Models of which no ensemble is made, or one that would lose something, as is seen at once.
+
+What a plan finds out, such as a matrix of the model's own, is refused where it is found.
+"""
 
 import functools
 import inspect
@@ -15,8 +18,8 @@ from torch.nn.modules.conv import _ConvNd
 from ensedu.methods import METHODS
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.ensembling.arrays import options_of
-from ensedu.torch.ensembling.roles import is_within
+from ensedu.torch.ensembling.member_weights import options_of
+from ensedu.torch.ensembling.parameter_plan import is_within
 from ensedu.torch.tensor_checks import class_path
 
 # Of each option, with its default, by which members start anew: what becomes of a trained model,
@@ -65,6 +68,20 @@ def refuse_parameters(model: nn.Module) -> None:
         raise ValueError(
             f"model has hooks of parameters, {', '.join(watched)}, which an ensemble would lose; "
             "accepted are hooks of the ensemble's own parameters"
+        )
+
+
+def refuse_frozen(model: nn.Module, shared: tuple[str, ...]) -> None:
+    """Refuse frozen parameters that are not shared, which whole new members would draw anew."""
+    frozen = [
+        name
+        for name, parameter in model.named_parameters()
+        if not parameter.requires_grad and not is_within(name, shared)
+    ]
+    if frozen:
+        raise ValueError(
+            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
+            "anew; accepted are trained ones, and frozen ones that are listed in shared"
         )
 
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from ensedu.torch.ensembling import hidden_axis
 from ensedu.torch.ensembling.batching_rules import dropout_rule, refresh_flat_weights
-from ensedu.torch.ensembling.roles import PRODUCTS, Plan
-from ensedu.torch.ensembling.run import LazyParameters, Run
+from ensedu.torch.ensembling.one_pass import LazyParameters, Run
+from ensedu.torch.ensembling.parameter_plan import PRODUCTS, Plan
 from ensedu.torch.ensembling.stand_ins import (
     Change,
     ModuleSpecs,
@@ -125,7 +125,7 @@ class Runner:
         # In training mode a pass that fails half-way must not have moved anything.
         clones = not run.keeps or any(part.stored.training for part in self._specs.values())
         shared, stacked = self._values(run, clones=clones, reads=True)
-        inputs = run.copy_model(inputs)
+        inputs = run.copy_inputs(inputs)
         try:
             with hidden_axis.all_at_once(run.number, run.randomness) as run.level:
                 values = shared | {name: run.of_member(value) for name, value in stacked.items()}
@@ -156,7 +156,7 @@ class Runner:
             run.calls.clear()
             values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
             values |= {name: run.of_member(value) for name, value in stacked.items()}
-            output, changes, constants = self._pass(run, values, run.copy_model(inputs), {})
+            output, changes, constants = self._pass(run, values, run.copy_inputs(inputs), {})
             outputs.append(output)
             of_members.append(changes)
         run.member = None

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.ensembling.batching_rules import rule_for
-from ensedu.torch.ensembling.roles import Plan
-from ensedu.torch.ensembling.run import Run
+from ensedu.torch.ensembling.one_pass import Run
+from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.trees import CONSTANTS, named_tensors
 
 # What every module has, which is no state of a model.

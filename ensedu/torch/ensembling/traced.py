@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from ensedu.torch.dropout import drop
 from ensedu.torch.ensembling.batching_rules import (
     BATCH_AXES,
     DROPOUT_AXES,
@@ -18,7 +19,7 @@ from ensedu.torch.ensembling.batching_rules import (
     mask_shape,
     refresh_flat_weights,
 )
-from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, Run
 from ensedu.torch.ensembling.stand_ins import ModuleSpecs
 from ensedu.torch.trees import map_tensors, named_tensors
 
@@ -42,9 +43,9 @@ class Traced:
 
     def trains(self) -> bool:
         """Put each module in the mode that it has in the net; return whether one trains."""
-        for path, copy_model in self._copies.items():
-            copy_model.training = self._specs[path].stored.training
-        return any(copy_model.training for copy_model in self._copies.values())
+        for path, part in self._copies.items():
+            part.training = self._specs[path].stored.training
+        return any(part.training for part in self._copies.values())
 
     def outputs(
         self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
@@ -86,7 +87,7 @@ class Traced:
             mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
         else:
             mask = run.noise[path][name]
-        return input * (mask.to(input) / (1 - module.p))
+        return drop(input, mask, module.p)
 
     def plain_dropout(self, module: Any, input: Tensor) -> Tensor:
         """Dropout, whose rule under ``vmap`` takes no batch of any size."""
@@ -95,8 +96,8 @@ class Traced:
             return type(module).forward(module, input)
         # Of some kinds whole channels go.
         channels = input if drops is None else input.flatten(2)[..., 0]
-        factors = (torch.rand_like(channels) >= module.p) / (1 - module.p)
-        return input * factors[(..., *[None] * (input.ndim - factors.ndim))]
+        mask = torch.rand_like(channels) >= module.p
+        return drop(input, mask[(..., *[None] * (input.ndim - mask.ndim))], module.p)
 
     def linear(self, module: Any, input: Tensor) -> Tensor:
         """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""

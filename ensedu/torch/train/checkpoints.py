@@ -34,7 +34,7 @@ from torch.optim import Optimizer
 
 from ensedu.common import checks
 from ensedu.torch.train.batches import first_not_finite
-from ensedu.torch.train.checkpoint_files import (
+from ensedu.torch.train.checkpoint_format import (
     EMPTY_HASH,
     FORMAT_KEY,
     Checkpoint,

@@ -29,8 +29,8 @@ from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.adversary import Adversary
 from ensedu.torch.train.batches import Batches, check_net, hash_tensors
-from ensedu.torch.train.checkpointing import Checkpointer
 from ensedu.torch.train.checkpoints import settings_of
+from ensedu.torch.train.fit_checkpointer import Checkpointer
 from ensedu.torch.train.modes import batches_of_members, in_mode
 from ensedu.torch.train.optimizing import LR, build_optimizer, build_scheduler, member_factor
 from ensedu.torch.train.validating import Validator

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE
-from ensedu.contest.statistics import DELTA
 from ensedu.contest.trainers.networks import MEMBERS
 from ensedu.methods import METHODS
 from tests.contest import small
@@ -17,7 +16,6 @@ from workshop import measured
 from workshop.experiments import false_words
 from workshop.experiments.contest import AGAIN, reading
 from workshop.experiments.contest.tasks import TASKS
-from workshop.plot.forest import EQUAL
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -75,7 +73,6 @@ def test_by_other_code_each_word_is_the_same(tempered):
 
 
 def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
-    assert EQUAL == DELTA
     chosen = ["deep_ensemble", "wide", reading.SCALED]
     assert [*reading.forests(chosen)["without"]] == [*map(reading.label, chosen)]
     assert [*reading.forests(chosen)["with"]] == [*map(reading.label, chosen[:2])]

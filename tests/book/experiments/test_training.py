@@ -53,7 +53,7 @@ def test_parts_of_a_split_share_nothing_and_leave_nothing_out(name):
 
 @pytest.mark.parametrize("name", ["normal", "signs", "signs_wide", "per_example"])
 def test_each_network_of_a_stack_is_the_layers(name):
-    row, x = rank1.CONTESTANTS[name], torch.randn(2, 11, 5, dtype=torch.float64)
+    row, x = rank1.RECIPES[name], torch.randn(2, 11, 5, dtype=torch.float64)
     y, stack = torch.randint(3, (2, 11)), rank1.Stack(row, [5, 9], (5, 7, 3))
     noise = stack.noise(11 if row.per_example else None)
     nll = rank1.nlls(stack.forward(x, noise), y).mean((1, 2))
@@ -77,7 +77,7 @@ def test_each_network_of_a_stack_is_the_layers(name):
 
 
 def test_a_closed_divergence_of_cauchy_distributions_is_the_integral():
-    stack = rank1.Stack(rank1.CONTESTANTS["signs_heavy"], [3], (1, 1))
+    stack = rank1.Stack(rank1.RECIPES["signs_heavy"], [3], (1, 1))
 
     def integrand(angle, loc, scale):
         w = loc + scale * math.tan(angle)
@@ -90,7 +90,7 @@ def test_a_closed_divergence_of_cauchy_distributions_is_the_integral():
 
 
 def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
-    stack = rank1.Stack(rank1.CONTESTANTS["normal"], [1], (5, 7000))
+    stack = rank1.Stack(rank1.RECIPES["normal"], [1], (5, 7000))
     for heavy, law in ((None, "norm"), (True, "cauchy")):
         [(_, noise)] = stack.noise(None, heavy)
         assert stats.kstest(noise.ravel().numpy(), law).pvalue > 0.01
@@ -107,12 +107,12 @@ def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
 
 def test_rates_are_tuned_on_splits_apart():
     found = rank1.tune("normal", 0.01, 1, 480, [1], 2)
-    stack = rank1.train(rank1.CONTESTANTS["normal"], [1000], 1, 0.01, 480, [1])
+    stack = rank1.train(rank1.RECIPES["normal"], [1000], 1, 0.01, 480, [1])
     wanted = rank1.score(stack, *rank1.stacked_test_examples([1000], 1), 2)
     assert found["nll"] == pytest.approx(wanted["nll"], rel=1e-9)
 
 
-@pytest.mark.parametrize("contestant", next_task.CONTESTANTS)
+@pytest.mark.parametrize("contestant", next_task.RECIPES)
 def test_a_task_changes_what_is_its_own_and_only_what_trains_on_forgets(contestant):
     net, parts = next_task.network(contestant, 0), next_task.tasks(0)
     options = {"lr": 0.01, "epochs": 1, "batch_size": 32, "seed": 0}

@@ -8,10 +8,10 @@ import torch
 from bs4 import BeautifulSoup
 
 from ensedu import counting
-from ensedu.contest.statistics import Pooled
 from ensedu.contest.trainers.swag import draw_weights
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
+from ensedu.uncertainty.pooling import Pooled
 from tests.book.looking import LIGHT, drawn
 from workshop import measured, plot
 from workshop.experiments import bayes

@@ -12,10 +12,10 @@ from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
+from workshop.page.figure_menu import checked_tables
 from workshop.page.live import live, toys, trainer_state
 from workshop.page.live.trainer_state import Choice
 from workshop.page.method_table import method_table
-from workshop.page.sources import checked_tables
 from workshop.page.xray import xray_figure
 
 pytestmark = pytest.mark.bad_input

@@ -122,7 +122,7 @@ def test_distributions_are_what_has_a_mean_and_a_scale(method):
     assert told["distributions"] == [
         name for name in ("weight", "r", "s", "bias") if {f"{name}_mean", f"{name}_rho"} <= names
     ]
-    assert bool(told["distributions"]) == row.spread
+    assert bool(told["distributions"]) == row.has_stds
     assert tuple(told["starts"]) == trainer_state.STARTS[method]
     assert told["prior_loc"] == float(method in ("batch_ensemble", "rank1"))
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import runpy
 from pathlib import Path
 
 import matplotlib as mpl
@@ -46,6 +47,12 @@ VISION = [
 ]  # fmt: skip
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 FOLDER = Path(fonts.__file__).parent
+
+
+def test_a_method_without_a_style_is_named(monkeypatch):
+    monkeypatch.setitem(METHODS, "new", METHODS["single"])
+    with pytest.raises(ValueError, match=r"STYLES of .*, got none for \['new'\]"):
+        runpy.run_path(style.__file__)
 
 
 def lab(color, vision):

@@ -28,9 +28,9 @@ from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
 from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
 from ensedu.contest.rounds import SCORED_STARTS, run_split
-from ensedu.contest.statistics import DELTA, TaskScores
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
+from ensedu.uncertainty.pooling import DELTA, TaskScores
 from workshop import measured
 from workshop.experiments import one_table
 from workshop.experiments.contest.tasks import TASKS
@@ -45,7 +45,8 @@ def two(task):
 def quick(*names):
     own = {name: CONTESTANTS[name] for name in names}
     return {
-        k: replace(one, tries=one.tries[1:2], parts=(1.0,), epochs=two) for k, one in own.items()
+        k: replace(one, tries=one.tries[1:2], length_fractions=(1.0,), epochs=two)
+        for k, one in own.items()
     }
 
 
@@ -344,7 +345,11 @@ def scores(*rivals):
     return TaskScores(name="t", source="t", classes=False, train=55, test=20, values=values)
 
 
-@pytest.mark.parametrize("rivals", [(0.0,), (1.0, 0.0, 0.5), (0.3, 0.2, -0.4, 0.0), (2, 2, 2)])
+# Of the last two each p alone is below 0.05, and that of Holm above.
+RIVALS = [(0.0,), (1.0, 0.0, 0.5), (0.3, 0.2, -0.4, 0.0), (2, 2, 2), (0.08, 0.24)]
+
+
+@pytest.mark.parametrize("rivals", RIVALS)
 def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     own = scores(*rivals)
     found = {one.contestant: one for one in verdicts(own, reference="single", rows=100)}
@@ -447,7 +452,7 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     """By trainings that take as long as a table has rows, and as its epochs are."""
 
     def told(pilot, cases, workers):
-        return [(k, one.parts[-1] * len(task.y), 0.01) for task, k, one in cases]
+        return [(k, one.length_fractions[-1] * len(task.y), 0.01) for task, k, one in cases]
 
     monkeypatch.setattr(plans, "in_processes", told)
     monkeypatch.setattr(plans.importlib.util, "find_spec", lambda name: tabm)
@@ -461,7 +466,7 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
 
     assert planned(small, 1e6) == ([*first, *sorted(plans.IF_TIME)], SCORED_STARTS, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
-    assert planned(small, 0.01) == (first, 1, plans.LENGTH_FRACTIONS[-1], N)
+    assert planned(small, 0.01) == (first, 1, plans.SHORTENED[-1], N)
     who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
     assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 

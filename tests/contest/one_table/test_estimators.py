@@ -60,7 +60,7 @@ def test_numbers_are_those_of_the_contest_in_their_own_unit(name):
     np.testing.assert_allclose(high, predicted * np.exp(job.data.unit * reach), rtol=1e-4)
     inside = (low <= new["price"]) & (new["price"] <= high)
     assert found.coverage(new, new["price"]) == inside.mean() > 0.8
-    scaled = trained(job.data.test[0]).sharpened(trained(x), y).moments[1]
+    scaled = trained(job.data.test[0]).tempered(trained(x), y).moments[1]
     np.testing.assert_allclose(
         found.predict_std(new), job.data.unit * np.sqrt(scaled[:, 0]), rtol=1e-5
     )
@@ -70,7 +70,7 @@ def test_classes_are_those_of_the_contest():
     found, job, new, _ = table_estimator("linear", classes=True)
     trained, (x, y) = job.contestant.train(job), job.data.calibrate
     test = trained(job.data.test[0])
-    p = test.sharpened(trained(x), y).averaged
+    p = test.tempered(trained(x), y).averaged
     np.testing.assert_allclose(found.predict_proba(new), p, rtol=1e-5)
     assert (found.predict(new) == np.array(["no", "yes"])[p.argmax(axis=1)]).all()
     inside, _ = conformal(test, job.data.test[1], trained(x), y)

@@ -62,7 +62,7 @@ def test_with_one_member_it_is_one_network(classes):
     single = networks.train_network(small.job(task, CONTESTANTS["single"]))
     x, part = small.job(task, ROW).data.test[0], "logits" if classes else "mean"
     np.testing.assert_array_equal(getattr(found(x), part), getattr(single(x), part))
-    assert found.kept == single.kept
+    assert found.num_stored == single.num_stored
 
 
 @pytest.mark.parametrize("classes", [False, True])
@@ -79,7 +79,7 @@ def test_a_forecast_is_the_mixture_of_its_heads(classes):
     else:
         np.testing.assert_allclose(found.mean, uncertainty.gaussian_heads(out)[0], atol=1e-5)
     inputs, outputs = x.shape[1], small.k if classes else 2
-    assert trained.kept == (4 * inputs + 1) * 7 + 8 * 5 + 6 * 4 * outputs  # layers of 7 and 5
+    assert trained.num_stored == (4 * inputs + 1) * 7 + 8 * 5 + 6 * 4 * outputs  # layers of 7 and 5
     part = "logits" if classes else "mean"
     np.testing.assert_array_equal(getattr(ROW.train(job)(x), part), getattr(found, part))
 

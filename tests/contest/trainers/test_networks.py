@@ -16,7 +16,7 @@ from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
 from ensedu.contest.contestants import CONTESTANTS, LONGEST_FACTOR
-from ensedu.contest.jobs import LENGTHS
+from ensedu.contest.jobs import LENGTH_FRACTIONS
 from ensedu.contest.trainers import networks, swag
 from ensedu.torch import predict
 from ensedu.torch.models import lenet5
@@ -79,7 +79,7 @@ def test_the_forecast_is_the_networks_own_outputs():
     x = job.data.test[0]
     out = predict(found.net, torch.from_numpy(x).float()).double().numpy()
     np.testing.assert_array_equal(found(x).mean, uncertainty.gaussian_heads(out)[0])
-    assert found.kept == counting.count(found.net).total
+    assert found.num_stored == counting.count(found.net).total
 
 
 @pytest.mark.parametrize("epochs", [2, 3])
@@ -125,7 +125,7 @@ JOB = small.job(TASK, CONTESTANTS["single"])
 def test_lengths_are_parts_of_the_epochs_and_rise_to_all_of_them(epochs):
     found = replace(CONTESTANTS["single"], epochs=lambda _: epochs).lengths(TASK)
     assert found == sorted(set(found)) and found[0] >= 1 and found[-1] == epochs
-    wanted = [part * epochs for part in LENGTHS]
+    wanted = [part * epochs for part in LENGTH_FRACTIONS]
     assert all(min(abs(one - own) for own in found) <= 0.5 or one < 0.5 for one in wanted)
 
 
@@ -169,7 +169,7 @@ def test_it_looks_at_the_last_third_of_the_steps_of_one_network(monkeypatch):
     found = swag.train_swag(job)
     single = networks.train_network(small.job(job.task, CONTESTANTS["single"]))
     assert torch.equal(found.seen[-1], parameters_to_vector(single.net.parameters()))
-    assert len(found.seen) == 4 and found.kept == 6 * len(found.seen[0])
+    assert len(found.seen) == 4 and found.num_stored == 6 * len(found.seen[0])
     assert all(not torch.equal(a, b) for a, b in pairwise(found.seen))
 
 

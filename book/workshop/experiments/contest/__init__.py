@@ -36,7 +36,7 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
   source are averaged, sources weigh alike, and one network's two copies are the reference. Better
   or worse is what a sign test over sources says at 5 %, its p-value times the number of rivals;
   practically equal an interval of the typical source within a quarter of a unit, unclear the rest:
-  `ensedu.contest.statistics`. Like stands beside like: without a temperature, or with one each.
+  `ensedu.uncertainty.pooling`. Like stands beside like: without a temperature, or with one each.
 - **Why signs**: the second edition took t-tests and Holm's correction, and its differences are too
   skewed for them. `workshop.experiments.false_words` draws contests from these rows in which no
   rival is better: signs alone keep to 5 %. They were chosen by that, and not by their words.
@@ -74,8 +74,8 @@ HALVES = {
 }  # fmt: skip
 #: One network under another name, which is neither better nor worse.
 AGAIN = {"again": replace(CONTESTANTS[REFERENCE], label="one network, again")}
-#: Who takes part in some table.
-ENTRANTS = CONTESTANTS | HALVES | AGAIN | TABULAR
+#: Who stands in some table, in this order: with networks of half the width, and one network again.
+IN_TABLES = CONTESTANTS | HALVES | AGAIN | TABULAR
 #: The tasks on which networks of half the width take part, too.
 HALVED = ("concrete", "digits")
 
@@ -83,7 +83,7 @@ HALVED = ("concrete", "digits")
 def run(task: str, contestant: str, split: int) -> dict[str, Any]:
     """Return what a contestant is worth on a split of a task."""
     with one_thread():
-        return run_split(TASKS[task](), contestant, ENTRANTS[contestant], split)
+        return run_split(TASKS[task](), contestant, IN_TABLES[contestant], split)
 
 
 def predictions(contestant: str) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     row = measured.row(
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
-    task, who = TASKS["concrete"](), ENTRANTS[contestant]
+    task, who = TASKS["concrete"](), IN_TABLES[contestant]
     data, setting = split_of(task, 0), who.tries[row["setting"]]
     with one_thread():
         trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epoch"])
@@ -103,7 +103,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     return {
         "mean": (data.center + data.unit * mean[:, 0]).tolist(),
         "std": (data.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": conformal_quantile(held_out.strangeness(data.calibrate[1]), COVERAGE),
+        "factor": conformal_quantile(held_out.nonconformity(data.calibrate[1]), COVERAGE),
         "nll": test.scores(data.test[1], data.unit)["nll"],
     }
 
@@ -123,7 +123,7 @@ def _table(task: str) -> Experiment:
         cases=[
             {"task": task, "contestant": name, "split": split}
             for split in range(SPLITS)
-            for name in ENTRANTS
+            for name in IN_TABLES
             if (task in HALVED or name not in HALVES) and (task != "lenet" or name not in TABULAR)
         ],
         run=run,
@@ -138,7 +138,7 @@ PREDICTIONS = Experiment(
     "order of rows_of_split; factor, by which a conformal 90 % interval mean ± factor std is wide; "
     "nll, that of the first start in the table of concrete",
     budget="one start of each contestant of the table of concrete, with its setting and epoch",
-    cases=[{"contestant": name} for name in ENTRANTS],
+    cases=[{"contestant": name} for name in IN_TABLES],
     run=predictions,
     digits=5,
 )

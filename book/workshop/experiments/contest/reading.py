@@ -10,19 +10,17 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
+from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.rounds import SCORED_STARTS
-from ensedu.contest.statistics import Pooled, TaskScores, pooled, task_difference
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval
+from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled, task_difference
 from workshop import measured
 from workshop.experiments.contest import AGAIN
 from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from workshop.plot import PooledEffect
 
-#: All who are compared, if they have rows of each source.
-ENTERED = CONTESTANTS | TABULAR
 #: One network with a temperature, which is a rival of those without.
 SCALED = f"{REFERENCE}_scaled"
 #: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
@@ -69,12 +67,12 @@ def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seed
 
 @functools.cache
 def contenders() -> tuple[str, ...]:
-    """Return who has rows of each source, and so takes part."""
+    """Return who has rows of each source, and so is compared."""
     by_source: dict[str, set[str]] = {}
     for task in tasks():
         there = by_source.setdefault(SAME_SOURCE.get(task, task), set())
         there.update(row["contestant"] for row in rows(task))
-    return tuple(name for name in ENTERED if all(name in own for own in by_source.values()))
+    return tuple(name for name in STANDARD if all(name in own for own in by_source.values()))
 
 
 @functools.cache
@@ -148,7 +146,7 @@ def passes(contestant: str) -> int | None:
     The members of a last layer have one body, which runs once.
     """
     name = contestant.removesuffix("_scaled")
-    row = METHODS.get(ENTERED[name].method)
+    row = METHODS.get(STANDARD[name].method)
     if row is None:
         return None
     if row.stochastic or name in SAMPLED:
@@ -187,7 +185,7 @@ def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
 
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
-    name = ENTERED[contestant.removesuffix("_scaled")].label
+    name = STANDARD[contestant.removesuffix("_scaled")].label
     return name + ", with a temperature" * contestant.endswith("_scaled")
 
 
@@ -204,7 +202,7 @@ def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEff
 
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
-    method = ENTERED[contestant.removesuffix("_scaled")].method
+    method = STANDARD[contestant.removesuffix("_scaled")].method
     return method if contestant == method else None
 
 

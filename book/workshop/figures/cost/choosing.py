@@ -9,11 +9,11 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu.contest.statistics import Pooled
+from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, EQUAL, LANE, REFERENCE, WAYS, keep_off_zero
+from workshop.plot.forest import BAND, LANE, REFERENCE, WAYS, keep_off_zero
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import EDGE, LINE, TITLE, inches, place, set_axis, set_row_axis, write
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
@@ -120,7 +120,7 @@ class Budget(Computed):
             figure = Figure(figsize=(look().width, under + count * step + 0.32))
             gains = place(figure, left, under, width, count * step)
             set_row_axis(gains, GAINS, width, 0.2)
-            gains.axvspan(-EQUAL, EQUAL, color=MUTED, alpha=BAND, lw=0, zorder=0)
+            gains.axvspan(-DELTA, DELTA, color=MUTED, alpha=BAND, lw=0, zorder=0)
             gains.tick_params(labeltop=True)
             gains.set_ylim(-0.5, count - 0.5)
             size = SMALL if narrow else TITLE

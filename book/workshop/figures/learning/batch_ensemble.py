@@ -87,7 +87,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingEnd:
     """What training ends with."""
 
     #: The part of test images that two members class differently.
@@ -101,7 +101,7 @@ class Diversity:
     """The NLL over the disagreement, trained on the average of losses, or on the ensemble's own."""
 
     #: By what members start from, one or both.
-    ends: Mapping[str, Sequence[Trained]]
+    ends: Mapping[str, Sequence[TrainingEnd]]
     #: The NLL of one network.
     single: float
 

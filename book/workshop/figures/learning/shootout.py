@@ -10,10 +10,10 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common.checks import optional
-from ensedu.contest.statistics import Pooled
 from ensedu.counting.text_table import TextTable
 from ensedu.methods import METHODS
 from ensedu.uncertainty import Interval, holm
+from ensedu.uncertainty.pooling import Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.page.method_table import method_table

@@ -195,7 +195,7 @@ class Members:
 
 
 @dataclass(eq=False)
-class Trained:
+class ErrorAndSpread:
     """Error and spread of trained members, over the number of points."""
 
     #: (N,), of points to train on.

@@ -168,7 +168,7 @@ def live(
 
 def _check_distributions(state: dict[str, Any], small: bool) -> None:
     row = METHODS[state["method"]]
-    if not (small and row.modulated and row.spread):
+    if not (small and row.modulated and row.has_stds):
         raise ValueError(
             "distributions=True needs small=True and a method whose r and s are distributions, "
             f"got small={small} and {state['method']!r}"

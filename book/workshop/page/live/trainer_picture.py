@@ -39,7 +39,7 @@ Shown = Float[Array, "F B k"]
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedSide:
     """One network after some steps: its method, and the outputs of F functions, (F, B, k).
 
     B are the places of `GRID`; `moments` are the means and standard deviations of its K
@@ -74,13 +74,13 @@ class TrainerPicture:
         self._behind = behind if own else None
 
     @functools.cached_property
-    def _trained(self) -> list[Trained]:
+    def _trained(self) -> list[TrainedSide]:
         """The networks; as they begin where a loss would not be finite."""
         cost = sum(_products(self.state, side) for side in trainer_state.sides(self.state))
         wanted, functions = (REST, MANY_FUNCTIONS) if self._behind else (STEPS, FUNCTIONS)
         steps = int(wanted * min(1.0, AFFORDABLE / cost)) if self.state["points"] else 0
 
-        def networks(steps: int) -> list[Trained | None]:
+        def networks(steps: int) -> list[TrainedSide | None]:
             sides = trainer_state.sides(self.state)
             return [trained(self.state, side, steps, functions) for side in sides]
 
@@ -120,7 +120,7 @@ def network(state: Mapping[str, Any], side: Mapping[str, Any]) -> en.Sequential:
     if METHODS[method].modulated and start != "same":
         std = START_STDS.get(start)
         kind = {"init": "signs"} if std is None else {"init": "normal", "init_std": std}
-    if METHODS[method].spread:
+    if METHODS[method].has_stds:
         prior = Normal(prior_loc(METHODS[method]), state["prior_scale"])
         kind |= {"prior": prior, "posterior_std": state["initial_std"]}
     if METHODS[method].drops_units:
@@ -147,7 +147,7 @@ def equal_members(net: en.Sequential) -> None:
 
 def trained(
     state: Mapping[str, Any], side: Mapping[str, Any], steps: int, functions: int = FUNCTIONS
-) -> Trained | None:
+) -> TrainedSide | None:
     """Train one network as the page does; None where it diverges."""
     net = network(state, side)
     points = trainer_state.array_of(state)
@@ -175,7 +175,7 @@ def trained(
         return None
     row = METHODS[side["method"]]
     label = f"{row.label} of {side['ensemble_size']}" if row.members else row.label
-    return Trained(side["method"], label, outputs, _moments(net))
+    return TrainedSide(side["method"], label, outputs, _moments(net))
 
 
 def _products(state: Mapping[str, Any], side: Mapping[str, Any]) -> int:
@@ -211,7 +211,7 @@ def _moments(net: en.Sequential) -> Float[Array, "2 K"]:
     return np.stack([means, softplus(rhos)])
 
 
-def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
+def _band(state: Mapping[str, Any], one: TrainedSide) -> tuple[Array, Array, Array]:
     """The functions' mean, their spread, and the standard deviation of a new point, (B,) each."""
     curves = one.outputs[..., 0]
     if state["head"] == "variance":
@@ -222,7 +222,7 @@ def _band(state: Mapping[str, Any], one: Trained) -> tuple[Array, Array, Array]:
 
 
 def _curves_figure(
-    state: Mapping[str, Any], networks: list[Trained], behind: Mapping[str, Any] | None
+    state: Mapping[str, Any], networks: list[TrainedSide], behind: Mapping[str, Any] | None
 ) -> plot.Figure:
     beliefs, x = {}, GRID
     if behind:  # at its x, as far as curves are seen
@@ -253,7 +253,7 @@ def _curves_figure(
     )
 
 
-def _cloud_figure(state: Mapping[str, Any], one: Trained) -> plot.Figure:
+def _cloud_figure(state: Mapping[str, Any], one: TrainedSide) -> plot.Figure:
     """A dot for each distribution, and a ring around their prior."""
     prior = prior_loc(METHODS[one.method]), state["prior_scale"]
     with house_style():

@@ -108,7 +108,7 @@ def starts_of(row: Method) -> tuple[str, ...]:
     if not row.modulated:
         return ("different", "same") if row.members else ("different",)
     near_one = tuple(START_STDS)
-    if row.spread:
+    if row.has_stds:
         return (*near_one, "signs", "same")
     return ("signs", *reversed(near_one), "same")
 

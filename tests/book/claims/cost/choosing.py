@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 from ensedu.contest.contestants import REFERENCE
-from ensedu.contest.statistics import task_difference
 from ensedu.methods import METHODS
+from ensedu.uncertainty.pooling import task_difference
 from tests.book.claiming import Claims, entry
 from tests.book.claims.learning import shootout as contest
 from tests.book.claims.learning.shootout import (

@@ -72,7 +72,7 @@ def lost() -> list[float]:
 
 def kept(width: int, batch: int, members: int) -> int:
     """Return the bytes that a BatchEnsemble keeps beyond its inputs."""
-    return 4 * members * batch * 2 * width * (not products.folds(batch, width, width))
+    return 4 * members * batch * 2 * width * (not products.fold_pays(batch, width, width))
 
 
 def more(width: int, members: int, each: int) -> int:
@@ -142,7 +142,7 @@ says("that is read is used 256 times",
 says("Both ensembles now compute at the speed",
      lambda: all(reached(2048, 256, method)[0] > 0.98 for method in BOTH))
 says(["So fold multiplies less exactly if B", "Fold if B > 2mn"],
-     lambda: all(products.folds(B, 5, 11) == (B > 2 * 5 * 11 / (5 + 11)) for B in range(1, 50)))
+     lambda: all(products.fold_pays(B, 5, 11) == (B > 2 * 5 * 11 / (5 + 11)) for B in range(1, 50)))
 says("for 18 combinations of width and batch", lambda: len(lost()))
 says("In 16 of them the rule chose", lambda: lost().count(0))
 says("it lost less than 3%", lambda: 0 < max(lost()) < 0.03)

@@ -24,7 +24,7 @@ pair = reader(TABLE, "summary", by="contestant than")
 passed = reader("speed-cpu", "headline", by="m B")
 TWINS = (("normal", "normal"), ("deep", DEEP))
 STARTS, MIXTURE = ("near", "normal", "signs"), "signs_mixture"
-RECIPES, SIZES = training.CONTESTANTS, [784, 128, 128, 10]
+RECIPES, SIZES = training.RECIPES, [784, 128, 128, 10]
 
 
 def of(name: str, score: str, data: str = "digits") -> float:

@@ -172,7 +172,7 @@ says("no single factor", lambda: ratio("gap") < 1 < ratio("regions"))
 says("Four chains that start apart", lambda: entry("nuts", "settings", "chains"))
 says("at most 1.001", lambda: max(chains("r_hat")))
 says("1,023 steps", lambda: np.mean(chains("steps")))
-says("The other four methods of the figure", lambda: len(nuts_distances.CONTESTANTS) - 1)
+says("The other four methods of the figure", lambda: len(nuts_distances.RECIPES) - 1)
 says("3,000 steps of Adam", lambda: sum(DISTANCES("settings", "steps")))
 says("at falling rates", lambda: all(np.diff(DISTANCES("settings", "rates")) < 0))
 says("5 initializations on each of 5 data sets",

@@ -33,7 +33,7 @@ def first_task_kept() -> bool:
 
 def frozen_remember() -> bool:
     """Say whether nobody whose W is frozen forgets the first task, from any start."""
-    frozen = [name for name, one in next_task.CONTESTANTS.items() if one.frozen_from <= 1]
+    frozen = [name for name, one in next_task.RECIPES.items() if one.frozen_from <= 1]
     rows = [every("next-task", "rows", {"contestant": name}, "first") for name in frozen]
     return all(len({*accuracies}) == 1 for each in rows for row in each for accuracies in row)
 
@@ -69,5 +69,5 @@ reads("2 initializations on each", "next-task", "settings", "starts")
 says("four learning rates, from 0.003 to 0.1", lambda: (len(RATES), min(RATES), max(RATES)))
 says("on three other splits", lambda: len(np.setdiff1d(*(
     every(table, "rows", {}, "split") for table in ("next-task-tuning", "next-task")))))
-says("at the lowest rate,", lambda: RATES[next_task.CONTESTANTS["fine_tuned"].chosen] == min(RATES))
+says("at the lowest rate,", lambda: RATES[next_task.RECIPES["fine_tuned"].chosen] == min(RATES))
 says("over ten differences", lambda: sum("p" in one for one in entry("next-task", "summary")))

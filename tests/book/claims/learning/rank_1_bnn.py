@@ -30,10 +30,10 @@ CLAIMS = Claims("learning/rank-1-bnn", unclaimed={
 })  # fmt: skip
 says, reads, settings = CLAIMS.says, CLAIMS.reads, ("rank1-training", "settings")
 of = reader("rank1-training", "rows", by="contestant")
-SIZES, PRIOR = training.before.sizes("digits"), training.CONTESTANTS["normal"].prior
+SIZES, PRIOR = training.before.sizes("digits"), training.RECIPES["normal"].prior
 TRAIN, TEST = (len(x) for x, _ in training.before.examples("digits", 0))
 #: The standard deviations of r and s as they start.
-_, STARTS = training.Stack(training.CONTESTANTS["normal"], [0], SIZES).fast_weight_moments()
+_, STARTS = training.Stack(training.RECIPES["normal"], [0], SIZES).fast_weight_moments()
 START, CURVE = STARTS.mean(), live(data="gap", method="rank1", prior_scale=0.1)
 beside, lower = (partial(asked, "rank1") for asked in (beside, lower))
 
@@ -158,7 +158,7 @@ reads("10 random splits", *settings, "splits")
 says("1,344 to learn from and 453", lambda: (TRAIN, TEST))
 says("64-64-64-10, four members", lambda: (*SIZES, training.MEMBERS))
 reads("of Adam, batches of 48", *settings, "batch_size")
-says("32 of the 40 epochs", lambda: (training.CONTESTANTS["normal"].anneal, training.EPOCHS[-1]))
+says("32 of the 40 epochs", lambda: (training.RECIPES["normal"].anneal, training.EPOCHS[-1]))
 reads("averages 32 weight samples of each member", *settings, "passes")
 says("with an NLL of 2.25", lambda: nll("signs_heavy"))
 says("on data from 18 sources", lambda: len(beside().sources))

@@ -194,7 +194,7 @@ says("the gap is expensive, 11.67 nats", lambda: score("single", "gap", "nll", "
 says("where the data cost -0.57", lambda: score("single", "regions", "nll", "mean"))
 says("Most methods pay far less",
      lambda: sum(score(name, "gap", "nll", "mean") > score("single", "gap", "nll", "mean") / 2
-         for name in example.CONTESTANTS) == 2)
+         for name in example.RECIPES) == 2)
 says("and a curve that errs less", lambda: score("wide", "gap", "rmse", "high") < 0)
 says("and hardly at the data", lambda: score(DEEP, "regions", "spread", "mean") < gap.noise / 2)
 says("MC dropout doubts it everywhere",

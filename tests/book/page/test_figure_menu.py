@@ -10,14 +10,14 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from book._ext.sources import OTHERS, computed, lines_of_names, text_of
+from book._ext.source_pages import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import QUESTIONS, location
 from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
+from workshop.page.figure_menu import Code, code_of_draw, menu
 from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
-from workshop.page.sources import Code, code_of_draw, menu
 
 
 def test_the_code_of_a_drawing_is_that_of_its_function():

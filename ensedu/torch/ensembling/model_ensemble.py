@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
+from ensedu.torch.dropout import drop
 from ensedu.torch.ensembling.copies import meta_copy
-from ensedu.torch.ensembling.roles import Plan
-from ensedu.torch.ensembling.run import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, Run
+from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.ensembling.runner import Runner
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
@@ -205,7 +206,7 @@ class FixedDropout(nn.Module):
             )
         mask = self.get_buffer(f"mask{self._calls.number % self.number}")
         self._calls.number += 1
-        return input * (mask.to(input.dtype) / (1 - self.p))
+        return drop(input, mask, self.p)
 
 
 def restart_masks(model: nn.Module, _: Any) -> None:

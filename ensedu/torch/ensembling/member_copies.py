@@ -11,8 +11,13 @@ from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
 from ensedu.torch.ensembling.copies import copy_model, deepcopy_memo
-from ensedu.torch.ensembling.model_checks import StartWarning, trained_part, warn_of_training_lost
-from ensedu.torch.ensembling.roles import is_within, named_parts, tensors_of
+from ensedu.torch.ensembling.model_checks import (
+    StartWarning,
+    refuse_frozen,
+    trained_part,
+    warn_of_training_lost,
+)
+from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.trees import map_tensors, stack_nested
@@ -74,16 +79,7 @@ def deep_ensemble(
             "initialize must be a function that returns a new model, or one of a module, got "
             f"{initialize!r}"
         )
-    frozen = [
-        name
-        for name, parameter in model.named_parameters()
-        if not parameter.requires_grad and not is_within(name, shared)
-    ]
-    if frozen:
-        raise ValueError(
-            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
-            "anew; accepted are trained ones, and frozen ones that are listed in shared"
-        )
+    refuse_frozen(model, shared)
     memo = deepcopy_memo(model)
     parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
     tensors = [tensor for part in parts for tensor in tensors_of(part)]

@@ -10,7 +10,7 @@ import pytest
 import ensedu
 import workshop
 from ensedu.numpy import training
-from workshop.running import sources
+from workshop.running import code_digest
 
 ROOTS = [Path(package.__file__).parents[1] for package in (ensedu, workshop)]
 
@@ -27,8 +27,10 @@ def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {Path(file) for file in ran.stdout.split()}
-    found = sources.source_files(training.fit)
-    passed_on = sources.imported_files("from ensedu import counting, numpy\nprint(counting, numpy)")
+    found = code_digest.source_files(training.fit)
+    passed_on = code_digest.imported_files(
+        "from ensedu import counting, numpy\nprint(counting, numpy)"
+    )
     assert loaded <= found | passed_on and len(loaded) > 10
     names = names_of(found)
     assert {"ensedu/numpy/training.py", "ensedu/common/training.py"} <= names
@@ -46,20 +48,20 @@ def test_a_name_that_a_package_passes_on_leads_to_its_module_and_all_that_this_i
         home = getattr(getattr(package, name), "__module__", "")
         if not home.startswith(("ensedu", "workshop")):
             continue  # a number or an object of another package: by its name alone
-        expected = sources.imported_files(f"import {home}")
+        expected = code_digest.imported_files(f"import {home}")
         for code in (
             f"import {face} as other\nother.{name}.more",
             f"from {face} import {name} as other",
         ):
-            assert expected <= sources.imported_files(code), (name, code)
+            assert expected <= code_digest.imported_files(code), (name, code)
         every |= expected
-    whole = sources.imported_files(f"import {face} as other\nprint(other, other.no_name)")
+    whole = code_digest.imported_files(f"import {face} as other\nprint(other, other.no_name)")
     assert every <= whole and every
 
 
 def test_what_is_not_read_of_a_package_is_left_out():
     def read(code):
-        return names_of(sources.imported_files(f"from workshop import plot\n{code}"))
+        return names_of(code_digest.imported_files(f"from workshop import plot\n{code}"))
 
     found = read("def draw():\n    return plot.key()")
     assert {

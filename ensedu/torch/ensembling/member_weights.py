@@ -13,7 +13,7 @@ from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.ensembling.copies import copy_model
-from ensedu.torch.ensembling.roles import Plan, Use, multiplier
+from ensedu.torch.ensembling.parameter_plan import Plan, Use, multiplier
 from ensedu.torch.ensembling.stand_ins import HANDED_ON
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
@@ -105,7 +105,7 @@ def layer_options(method: str) -> dict[str, Any]:
 def options_of(method: str) -> dict[str, Any]:
     """The options of `ensedu.torch.ensemble` for a method, and their defaults."""
     row = METHODS[method]
-    if row.apart:
+    if row.shares_nothing:
         return {"initialize": None}
     if row.body:
         return {"head": None, "init_std": None}
@@ -207,7 +207,7 @@ def weight_like(
 
 @torch.no_grad()
 def _start_at(layer: Any, values: dict[str, Any]) -> None:
-    if METHODS[layer.method].apart:
+    if METHODS[layer.method].shares_nothing:
         return  # each member has a start of its own
     for name, parameter in layer.named_parameters():
         if name in FROM_MODEL:

@@ -70,7 +70,7 @@ class Run:
 
         return map_tensors(of_each, tree, name), differ
 
-    def copy_model(self, inputs: Any) -> Any:
+    def copy_inputs(self, inputs: Any) -> Any:
         """Return copies, for a model that works in place; of own batches one for each sample."""
         samples = (self.sizes[0] or 1) if self.own_batches else 1
 
@@ -79,11 +79,11 @@ class Run:
 
         return map_tensors(copy, inputs, "input", strict=False)
 
-    def inputs(self, copy_model: Any) -> Any:
+    def inputs(self, copied: Any) -> Any:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
-            return copy_model
-        return map_tensors(lambda _, x: self.of_member(x), copy_model, "input", strict=False)
+            return copied
+        return map_tensors(lambda _, x: self.of_member(x), copied, "input", strict=False)
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ensedu import uncertainty
-from ensedu.contest.statistics import DELTA, TaskScores, pooled, task_difference, verdict
+from ensedu.uncertainty.pooling import DELTA, TaskScores, pooled, task_difference, verdict
 
 SPLITS = 5
 

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common import arrays, checks
-from ensedu.uncertainty import Interval, resampled
+from ensedu.common import checks
+from ensedu.common.array_checks import check_array, check_finite
+from ensedu.uncertainty.paired import Interval, resampled
 
 __all__ = [
     "ALPHA",
@@ -74,8 +75,8 @@ class TaskScores:
         splits = {}
         for contestant, values in self.values.items():
             where = f"values[{contestant!r}] of the task {self.name!r}"
-            arrays.check_array(where, values, "f", "floats", ("splits", "seeds"))
-            arrays.check_finite(where, values)
+            check_array(where, values, "f", "floats", ("splits", "seeds"))
+            check_finite(where, values)
             splits[contestant] = len(values)
         if len(set(splits.values())) > 1 or min(splits.values()) < 2:
             raise ValueError(

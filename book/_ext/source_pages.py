@@ -15,8 +15,8 @@ from pathlib import Path
 from docutils import nodes
 
 from workshop.experiments import location
+from workshop.page.figure_menu import Code
 from workshop.page.frames import SITE
-from workshop.page.sources import Code
 
 PAGES, RESULTS = "code/", "_static/results/"
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')

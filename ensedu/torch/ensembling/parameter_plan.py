@@ -83,16 +83,16 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
             uses.setdefault(id(parameter), []).append(Use(path, owner, key))
     matrices, ties, fast = [], [], []
     for own in uses.values():
-        roles = [_role(use, modules, shared, modulated) for use in own]
-        if "matrix" in roles:
-            use = own[roles.index("matrix")]
+        kinds = [_kind(use, modules, shared, modulated) for use in own]
+        if "matrix" in kinds:
+            use = own[kinds.index("matrix")]
             size = tuple(getattr(use.owner, use.key).shape)
             matrices.append(f"{use.name} {size} of {class_path(use.owner)}")
-        elif set(roles) == {"fast"}:
+        elif set(kinds) == {"fast"}:
             fast.append(own)
-        elif "fast" in roles:
+        elif "fast" in kinds:
             names = [use.name for use in own]
-            ties.append(f"{' = '.join(names)} (list {names[roles.index('fast')]} as shared)")
+            ties.append(f"{' = '.join(names)} (list {names[kinds.index('fast')]} as shared)")
     if matrices:
         raise ValueError(
             f"model has matrices of its own, {'; '.join(matrices)}: list each as shared, one for "
@@ -124,7 +124,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
     return Plan(tuple(layers), sources)
 
 
-def _role(
+def _kind(
     use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
 ) -> str:
     parameter = getattr(use.owner, use.key)
