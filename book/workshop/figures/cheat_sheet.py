@@ -68,7 +68,7 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
             parts.append(box(right, below, 1, SIDE, "deviations"))
         return "".join(parts)
     parts = [box(x, y, SIDE, SIDE, "computed" if row.modulated else "weight")]
-    sampled = row.modulated and row.spread  # a sample of the random matrix V, not the member's W
+    sampled = row.modulated and row.has_stds  # a sample of the random matrix V, not the member's W
     name = "V" if sampled else "W"
     parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
