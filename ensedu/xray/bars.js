@@ -147,7 +147,8 @@ const makeGauge = () => {
   const show = (state, layers, width) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
-    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
+    // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
+    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along)));
     const most = Math.max(...[deep, ...ends].map(totalOf));
     const total = now.reduce((sum, count) => sum + count, 0);
     const guessed = CURVES && isWhole(state) ? state.guess : null;

@@ -115,10 +115,10 @@ const makeMap = (on) => {
     context.rotate(-Math.PI / 2);
     text("members", 0, 0);
     context.restore();
-    dots = SIZED ? [] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
+    dots = SIZED ? [{ x: xOf(state.width ?? DATA.sizes[1]), words: "" }] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
       x: xOf(likeSquare(matrix)), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
     }))).sort((one, other) => one.x - other.x);
-    const dot = (x, radius) => {
+    const dot = ({ x }, radius) => {
       context.beginPath();
       context.arc(x, yOf(state.M), radius, 0, 7);
       context.fillStyle = plainColor("page");
@@ -127,9 +127,8 @@ const makeMap = (on) => {
       context.fill();
       context.stroke();
     };
-    if (SIZED) dot(xOf(state.width ?? DATA.sizes[1]), 8);
-    for (const { x } of dots) dot(x, 4);
-    if (dots[pointed]) dot(dots[pointed].x, 6);
+    for (const each of dots) dot(each, SIZED ? 8 : 4);
+    if (dots[pointed]) dot(dots[pointed], SIZED ? 9 : 6);
     const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countAll(layers, method, state.M)));
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
@@ -148,22 +147,23 @@ const makeMap = (on) => {
     setText(spot, k < 0 ? "" : dots.filter(({ x }) => Math.abs(x - dots[k].x) < 1).map((one) => one.words).slice(0, 3).join("\n"));
     show(current, on.layers());
   };
-  let down = false;
+  // A mouse drags from anywhere, a finger from a dot: elsewhere it scrolls the page. A press beside all dots moves them.
+  let [held, dragged] = [null, false]; // where it was pressed
   const point = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    if (down) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
     const far = dots.map((dot) => Math.hypot(x - dot.x, y - yOf(current.M)));
     const nearest = Math.min(...far);
+    const pressed = event.type === "click" && !dragged && nearest > 12;
+    if (event.type === "pointerdown") [held, dragged] = [event.pointerType === "touch" && nearest > 28 ? null : [x, y], false];
+    dragged ||= held !== null && Math.hypot(x - held[0], y - held[1]) > 5;
+    if (pressed || (dragged && held)) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
     tell(nearest < 12 ? far.indexOf(nearest) : -1);
   };
-  canvas.addEventListener("pointerdown", (event) => {
-    down = true;
-    canvas.setPointerCapture(event.pointerId);
-    point(event);
-  });
-  canvas.addEventListener("pointermove", point);
-  for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
+  for (const event of ["pointerdown", "pointermove", "click"]) canvas.addEventListener(event, point);
+  canvas.addEventListener("pointerdown", ({ pointerId }) => held && canvas.setPointerCapture(pointerId));
+  canvas.addEventListener("touchstart", (event) => held && event.preventDefault(), { passive: false });
+  for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (held = null));
   canvas.addEventListener("keydown", (event) => {
     const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
     if (!across && !up) return;

@@ -95,7 +95,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     const [dx, dy] = shake(box);
     const [x, y] = [box.x + dx, box.y + dy];
     const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
-    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
+    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.45);
     context.globalAlpha = alpha;
     const own = box.member < 0 && (box.look === "biases" || box.look === "scales") ? gray : owns[box.tone ?? 0]; // stored once
     const image = textureOf(box);
@@ -136,6 +136,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       context.fillRect(x, y, w, h);
       if (image) drawTexture(context, image, box, x, y, w, h);
       context.strokeStyle = page;
+      if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
       if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
     }
   }

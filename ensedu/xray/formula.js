@@ -16,6 +16,8 @@ const sentenceOf = (method, M, layer) => {
   return "One network: every number is stored once.";
 };
 
+// And on the way from a stop to the next.
+const WAYS = ["The members give up their own W for one that all share; each keeps r and s.", "Each entry of r and s becomes a mean and a standard deviation.", "The members go, and each entry of W becomes a mean and a standard deviation."];
 const BNN = "A BNN is a Bayesian neural network: its weights are random.";
 // What the letters of a formula are.
 const lettersOf = (method, layers, layer) => {
@@ -24,7 +26,7 @@ const lettersOf = (method, layers, layer) => {
   const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
-    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from a mean and a standard deviation for each entry; stored for σ is ρ, with σ = log(1 + e^ρ). ${BNN}` : "";
+    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from a mean and a standard deviation for each entry. ${BNN}` : "";
     return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
   }
   if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.`;

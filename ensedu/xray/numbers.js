@@ -189,9 +189,10 @@ const makeNumbers = (on) => {
       edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
     });
     // The cell that is pressed keeps the pointer, however far a flick goes; what is not a drag is a press to type.
+    // A finger scrolls, until it has pressed the cell.
     cell.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      drag = { x: event.clientX, y: event.clientY, from: value(), steps: 0 };
+      if (event.button || (event.pointerType === "touch" && document.activeElement !== cell)) return;
+      drag = { x: event.clientX, y: event.clientY, from: value(), edits: current.edits, steps: 0 };
       cell.setPointerCapture(event.pointerId);
     });
     cell.addEventListener("mousedown", (event) => {
@@ -208,7 +209,13 @@ const makeNumbers = (on) => {
       edit(key, drag.from + steps * STEP);
       cell.setSelectionRange(0, 0);
     });
-    for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
+    cell.addEventListener("pointerup", () => (drag = null));
+    cell.addEventListener("pointercancel", () => {
+      if (!drag) return;
+      on.change({ edits: drag.edits });
+      cell.value = plainNumber(drag.from);
+      drag = null;
+    });
     return cell;
   };
   // Each stands where the style has room for it: a name stands at it, unless it is W.

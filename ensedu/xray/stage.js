@@ -17,7 +17,8 @@ const makeStage = (on) => {
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
-  const key = make("p", { class: "key" }, ...looks, make("span", { class: "unit" }, square, squareWords));
+  const key = make("p", { class: "key" }, ...looks);
+  const scale = make("p", { class: "unit" }, square, squareWords);
   const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights" });
   const stops = STOPS.map((method, k) => {
     const stop = make("button", { type: "button", class: "stop", style: `--own: var(--${method})` }, make("strong", {}, STOP_WORDS[k]), make("small", {}, METHODS[method].label));
@@ -28,13 +29,13 @@ const makeStage = (on) => {
   const gauge = makeGauge();
   const field = make("div", { class: "field" }, ...zones, canvas, more);
   const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note, words));
-  const under = make("div", { class: "under" }, key, tools);
+  const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let shaken = 0; // until when r and s, or W, shake
-  let hover = null;
+  let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
   let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
@@ -47,6 +48,11 @@ const makeStage = (on) => {
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
     composed.clear();
+    // The key of each method has room from the start.
+    key.style.minHeight = "";
+    for (const look of looks) look.hidden = false;
+    if (fitted(START).length > 1) key.style.minHeight = `${key.offsetHeight}px`;
+    described = "";
     return frame;
   };
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -341,25 +347,26 @@ const makeStage = (on) => {
     const method = chosen(state);
     if (Number(range.value) !== state.share) range.value = state.share;
     const layer = isWhole(state) ? null : layers[state.layer];
-    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name}`;
+    const [, , along] = wayOf(state);
+    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name} ${Boolean(along)}`;
     if (said === marked) return;
     marked = said;
     slider.classList.toggle("off", Boolean(state.method));
     element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    sum.replaceChildren(make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer));
+    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
   };
 
   // What a box is, in words.
-  const wordsOf = ({ tile, member, id, look, layer: at }, layers, method) => {
+  const wordsOf = ({ tile, member, id, look, numbers, layer: at }, layers, method) => {
     const [letter, layer] = [id[0], layers[at]];
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
     const of = `${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
-    const name = at < 0 ? "Normalization and the like, or what many layers have" : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
-    const length = !tile ? 0 : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
+    const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
@@ -392,7 +399,9 @@ const makeStage = (on) => {
       on.widen(Math.round(side / on.unit()));
       return;
     }
-    hover = boxAt(event);
+    seenAt = [event.clientX, event.clientY];
+    if (deafAt && Math.hypot(seenAt[0] - deafAt[0], seenAt[1] - deafAt[1]) < 8) return;
+    [hover, deafAt] = [boxAt(event), null];
     canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
   });
@@ -417,6 +426,8 @@ const makeStage = (on) => {
     wordsOf,
     // What is drawn now is where the next motion begins.
     begin(now) {
+      deafAt = seenAt;
+      on.hover((hover = null));
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     shake(now) {
