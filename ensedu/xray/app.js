@@ -143,6 +143,8 @@ const goTo = (view) => {
 };
 const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
+// A hand that has slid the members sees all of them.
+const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask());
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
   const next = settled(asked);
@@ -169,6 +171,7 @@ const makeControls = () => {
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
     const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
+    if (key === "M") range.addEventListener("change", () => setTimeout(letGo));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     number.addEventListener("change", () => {
       number.value = clamp(Math.round(Number(number.value)), 1, most);

@@ -143,16 +143,19 @@ const makeGauge = () => {
   const ticks = make("span", { class: "ticks" });
   const element = make("p", { class: "gauge", "aria-hidden": "true" }, make("span", {}, number, words),
     make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark), ticks);
-  let [painted, color, ticked] = ["", "", ""];
+  let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along)));
-    const most = Math.max(...[deep, ...ends].map(totalOf));
+    // In a hand the scale stays, but for more than it holds: so the bar moves.
+    const needed = Math.max(...[deep, ...ends].map(totalOf));
+    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
+    const most = room;
     const total = now.reduce((sum, count) => sum + count, 0);
     const guessed = CURVES && isWhole(state) ? state.guess : null;
-    const key = [...now, guessed, most].join(" ");
+    const key = [...now, guessed, most, from, to, Boolean(along)].join(" ");
     if (key !== painted) {
       painted = key;
       ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / most}%`));
@@ -171,7 +174,7 @@ const makeGauge = () => {
     if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const last = step * Math.floor(across / step + 1e-9);
-      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 80);
+      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 100);
       ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);

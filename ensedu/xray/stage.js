@@ -11,7 +11,8 @@ const makeStage = (on) => {
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
-  const more = make("button", { type: "button", class: "more" });
+  const moreWords = make("span");
+  const more = make("button", { type: "button", class: "more" }, moreWords, " ", make("span", { class: "tool" }, "See all"));
   more.addEventListener("click", () => on.fit());
   const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
@@ -136,8 +137,9 @@ const makeStage = (on) => {
     if (refused) {
       drawn = [];
       more.hidden = false;
-      setText(more, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
-      canvas.setAttribute("aria-label", more.textContent);
+      more.lastChild.hidden = true;
+      setText(moreWords, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
+      canvas.setAttribute("aria-label", moreWords.textContent);
       return false;
     }
     const owns = [colorOf(from), colorOf(to)];
@@ -234,7 +236,8 @@ const makeStage = (on) => {
       context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
       if (!line) {
         if (member < 0 || !"rs".includes(letter) || Math.min(w > h ? w : h, (w > h ? w : h) * (down ? ratio : 1 / ratio)) < 50) continue;
-        context.fillText(letter, down ? x + w + 7 : x + w - 13, down ? y + h - 7 : y + h + 17);
+        const out = seen.find((box) => box.id === id.replace(letter, letter.toUpperCase())) ?? { x, y }; // beside its σ, too
+        context.fillText(letter, down ? out.x - 11 : x + w - 8, down ? y + h / 2 + 5 : out.y - 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
@@ -245,7 +248,7 @@ const makeStage = (on) => {
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
-  const nameLayers = (context, boxes, { portrait, across, slotOf }) => {
+  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
     context.font = "12px system-ui, sans-serif";
     context.textAlign = "start";
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
@@ -257,10 +260,16 @@ const makeStage = (on) => {
       if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
+      if (member === 0 && ghosts > CROWD) continue;
       const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
-      const beside = x + w + 5 + long < end;
-      if (h < 20 && w > 90 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
-      if (w < 20 && h > 90) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
+      const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
+      if (h < 20 && w > 90 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
+      if (w > 20 || h < 90) continue;
+      context.save();
+      context.translate(x + w + 4, y + h / 2 - long / 2); // along it
+      context.rotate(Math.PI / 2);
+      context.fillText(words, 0, 0);
+      context.restore();
     }
   };
   // m and n at the edges of the matrices, below and beside them.
@@ -339,7 +348,8 @@ const makeStage = (on) => {
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
+    more.lastChild.hidden = false;
+    setText(moreWords, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale.` : "More than fits at this scale.");
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
