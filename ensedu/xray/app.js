@@ -139,6 +139,7 @@ const goTo = (view) => {
   if (view === state.view) return;
   const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
   change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
+  if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
 const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
@@ -240,7 +241,7 @@ const makeControls = () => {
       }));
     }
     lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
@@ -295,10 +296,11 @@ if (COMPACT) {
   root.append(controls.rest);
 }
 
+const leave = () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP);
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
-    Escape: () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP),
+    Escape: leave,
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
@@ -345,6 +347,7 @@ addEventListener("message", ({ source, data }) => {
     repaint();
   }
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
 const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });

@@ -154,7 +154,7 @@ const packed = ({ tiles, side }, unit) => {
       const line = Math.min(w, h) > 5 ? 0.4 : 0;
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.key.split(".").at(-1) },
+        group: k ? null : { ...room, name: item.key.split(".").at(-1).replace(/^\d+$/, item.tiles.length > 1 ? "block $&" : "") },
       };
     });
   });
@@ -231,7 +231,7 @@ const compose = (content, method, M, unit, frame) => {
       else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
       // Of what is computed; and a shadow of what members use as it is.
       const lent = body || tile.plain;
-      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made" });
+      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made", drawn: !members });
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
@@ -256,7 +256,7 @@ const compose = (content, method, M, unit, frame) => {
     const about = { layer: -1, matrix: -1 };
     for (let i = 0; i < M; i += 1) {
       const at = slotOf(i);
-      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
+      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i, drawn: !members });
       let y = at.y + portrait.h + 3;
       const line = (id, high, look, numbers) => {
         put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, numbers, member: i });

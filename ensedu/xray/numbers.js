@@ -218,9 +218,7 @@ const makeNumbers = (on) => {
     });
     cell.addEventListener("pointerup", () => (drag = null));
     cell.addEventListener("pointercancel", () => {
-      if (!drag) return;
-      on.change({ edits: drag.edits });
-      cell.value = plainNumber(drag.from);
+      if (drag) on.change({ edits: drag.edits }), (cell.value = plainNumber(drag.from));
       drag = null;
     });
     return cell;

@@ -11,8 +11,7 @@ const makeStage = (on) => {
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
-  const moreWords = make("span");
-  const more = make("button", { type: "button", class: "more" }, moreWords, " ", make("span", { class: "tool" }, "See all"));
+  const more = make("button", { type: "button", class: "more" }, make("span"), " ", make("span", { class: "tool" }, "See all"));
   more.addEventListener("click", () => on.fit());
   const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
@@ -28,8 +27,8 @@ const makeStage = (on) => {
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge();
-  const field = make("div", { class: "field" }, ...zones, canvas, more);
-  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note, words));
+  const field = make("div", { class: "field" }, ...zones, canvas, more, words);
+  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
   const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
@@ -47,13 +46,11 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width };
     composed.clear();
-    // The key of each method has room from the start.
-    key.style.minHeight = "";
     for (const look of looks) look.hidden = false;
+    key.style.minHeight = described = ""; // the key of each method has room from the start
     if (fitted(START).length > 1) key.style.minHeight = `${key.offsetHeight}px`;
-    described = "";
     return frame;
   };
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -109,7 +106,7 @@ const makeStage = (on) => {
     const refused = DATA.refused[chosen(state)];
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
-    gauge.element.hidden = Boolean(refused);
+    gauge.element.hidden = more.lastChild.hidden = Boolean(refused);
     gauge.show(state, on.scope(layers), frame.width);
     markStop(state, layers);
     if (inNumbers) {
@@ -137,9 +134,8 @@ const makeStage = (on) => {
     if (refused) {
       drawn = [];
       more.hidden = false;
-      more.lastChild.hidden = true;
-      setText(moreWords, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
-      canvas.setAttribute("aria-label", moreWords.textContent);
+      setText(more.firstChild, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
+      canvas.setAttribute("aria-label", more.firstChild.textContent);
       return false;
     }
     const owns = [colorOf(from), colorOf(to)];
@@ -190,12 +186,16 @@ const makeStage = (on) => {
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.fillText("all together", all.x, all.y - 8);
-    drawGap(context, all);
+    const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
+    drawGap(context, all, 0.2, "no data here");
+    drawSpread(context, rows, colorOf(chosen(state)), all);
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
-      drawCurve(context, row, color, all);
-      if (at.y < frame.height) drawCurve(context, row, color, { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
+      drawCurve(context, row, color, all, 1.25);
+      const own = { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 };
+      drawGap(context, own, 0.1);
+      drawCurve(context, row, color, own, 2);
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -236,8 +236,8 @@ const makeStage = (on) => {
       context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
       if (!line) {
         if (member < 0 || !"rs".includes(letter) || Math.min(w > h ? w : h, (w > h ? w : h) * (down ? ratio : 1 / ratio)) < 50) continue;
-        const out = seen.find((box) => box.id === id.replace(letter, letter.toUpperCase())) ?? { x, y }; // beside its σ, too
-        context.fillText(letter, down ? out.x - 11 : x + w - 8, down ? y + h / 2 + 5 : out.y - 4);
+        const out = seen.find((box) => box.id === id.replace("r", "R")) ?? { x }; // beside its σ, too
+        context.fillText(letter, down ? out.x - 11 : x + w + 3, down ? y + h / 2 + 5 : y + h / 2 + 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
@@ -254,7 +254,7 @@ const makeStage = (on) => {
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
-      const words = group?.name || titleOf(on.layers()[layer], layer);
+      const words = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
       if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
@@ -264,12 +264,7 @@ const makeStage = (on) => {
       const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
       const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
       if (h < 20 && w > 90 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
-      if (w > 20 || h < 90) continue;
-      context.save();
-      context.translate(x + w + 4, y + h / 2 - long / 2); // along it
-      context.rotate(Math.PI / 2);
-      context.fillText(words, 0, 0);
-      context.restore();
+      if (w < 20 && h > 90) writeAlong(context, words, x + w + 4, y + h / 2 - long / 2, Math.PI / 2);
     }
   };
   // m and n at the edges of the matrices, below and beside them.
@@ -285,12 +280,8 @@ const makeStage = (on) => {
     const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}`;
     const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
     if (n > 1) context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
-    context.save();
     const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
-    context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
-    context.rotate(Math.PI / 2);
-    if (rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, 0, 0);
-    context.restore();
+    if (rows > 1) writeAlong(context, `${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2, Math.PI / 2);
     context.textAlign = "start";
   };
 
@@ -348,8 +339,7 @@ const makeStage = (on) => {
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    more.lastChild.hidden = false;
-    setText(moreWords, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale.` : "More than fits at this scale.");
+    setText(more.firstChild, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale.` : "More than fits at this scale.");
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
@@ -357,8 +347,8 @@ const makeStage = (on) => {
     const method = chosen(state);
     if (Number(range.value) !== state.share) range.value = state.share;
     const layer = isWhole(state) ? null : layers[state.layer];
-    const [, , along] = wayOf(state);
-    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name} ${Boolean(along)}`;
+    const along = wayOf(state)[2] > 0;
+    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name} ${along}`;
     if (said === marked) return;
     marked = said;
     slider.classList.toggle("off", Boolean(state.method));
@@ -414,6 +404,9 @@ const makeStage = (on) => {
     [hover, deafAt] = [boxAt(event), null];
     canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
+    // Its name stands at the pointer.
+    const { offsetX: x, offsetY: y } = event;
+    words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
   canvas.addEventListener("pointerup", () => setTimeout(() => (corner = null)));
   canvas.addEventListener("pointerleave", () => on.hover((hover = null)));

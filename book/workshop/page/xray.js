@@ -38,6 +38,11 @@
         if (location.hash !== address) history.replaceState(history.state, "", address);
       }
     });
+    // Escape leads back also where the page has the focus, and the figure is in sight.
+    addEventListener("keydown", ({ key, target }) => {
+      const { top, bottom } = frame.getBoundingClientRect();
+      if (key === "Escape" && there && bottom > 0 && top < innerHeight && !target.closest("input, dialog")) tell({ leave: true });
+    });
     frame.src = `${frame.dataset.page}?theme=${look()}`;
     explorers.set(name, { root, frame, set, copy, relook: () => there && tell({ theme: look() }) });
     // The other script may have read the address before this figure was there.
