@@ -48,9 +48,9 @@ const makeStage = (on) => {
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width };
     composed.clear();
-    for (const look of looks) look.hidden = false;
+    for (const look of looks) look.hidden = look.dataset.role === "lent" && GIVEN.every(({ matrices }) => matrices.length);
     key.style.minHeight = described = ""; // the key of each method has room from the start
-    if (fitted(START).length > 1) key.style.minHeight = `${key.offsetHeight}px`;
+    if (fitted(START) === STOPS && !(COMPACT && narrow)) key.style.minHeight = `${key.offsetHeight}px`;
     return frame;
   };
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -187,7 +187,7 @@ const makeStage = (on) => {
     context.font = "13px system-ui, sans-serif";
     context.fillText("all together", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
-    drawGap(context, all, 0.2, "no data here");
+    drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
