@@ -144,8 +144,7 @@ const goTo = (view) => {
 };
 const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
-// A hand that has slid the members sees all of them.
-const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask());
+const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask()); // a hand that has slid the members sees all of them
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
   const next = settled(asked);

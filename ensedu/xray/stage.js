@@ -48,9 +48,11 @@ const makeStage = (on) => {
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width };
     composed.clear();
+    const was = looks.map(({ hidden }) => hidden);
     for (const look of looks) look.hidden = look.dataset.role === "lent" && GIVEN.every(({ matrices }) => matrices.length);
-    key.style.minHeight = described = ""; // the key of each method has room from the start
+    key.style.minHeight = ""; // the key of each method has room from the start
     if (fitted(START) === STOPS && !(COMPACT && narrow)) key.style.minHeight = `${key.offsetHeight}px`;
+    looks.forEach((look, k) => (look.hidden = was[k]));
     return frame;
   };
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -404,8 +406,7 @@ const makeStage = (on) => {
     [hover, deafAt] = [boxAt(event), null];
     canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
-    // Its name stands at the pointer.
-    const { offsetX: x, offsetY: y } = event;
+    const { offsetX: x, offsetY: y } = event; // where its name stands
     words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
   canvas.addEventListener("pointerup", () => setTimeout(() => (corner = null)));

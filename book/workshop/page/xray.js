@@ -32,7 +32,7 @@
       if (data.copy) answer?.(data.copy);
       if (!there) {
         there = true;
-        tell({ theme: look(), set: waiting, copy: Boolean(answer) });
+        tell({ theme: look(), set: waiting || undefined, copy: Boolean(answer) });
       } else if (data.hash !== undefined) {
         const address = `#${name}:${data.hash.slice(1)}`;
         if (location.hash !== address) history.replaceState(history.state, "", address);
