@@ -325,7 +325,7 @@ const makeStage = (on) => {
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     for (const look of looks) {
       const { role } = look.dataset;
-      if (role === "shared") setText(look.lastChild, isSolo(method) ? "weights" : ROLE_WORDS.shared);
+      if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `computed${spreads(method) ? " from a draw" : ""}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
       look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
