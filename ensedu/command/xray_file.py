@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import inspect
 import sys
 import warnings
 from typing import Any
@@ -47,7 +48,8 @@ def _of_model(options: argparse.Namespace, names: dict[str, Any]) -> XRay:
                 model = build_model(found, options.model, "cpu")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of values, and of the model's code
-            return xray(model, options.ensemble_size, name=_last_name(options.model), **names)
+            name = "" if inspect.isfunction(found) else _last_name(options.model)
+            return xray(model, options.ensemble_size, name=name, **names)
 
 
 def _last_name(named: str) -> str:

@@ -139,10 +139,12 @@ const goTo = (view) => {
   if (view === state.view) return;
   const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
   change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
+  if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
 const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
+const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask()); // a hand that has slid the members sees all of them
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
   const next = settled(asked);
@@ -169,6 +171,7 @@ const makeControls = () => {
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
     const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
+    if (key === "M") range.addEventListener("change", () => setTimeout(letGo));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     number.addEventListener("change", () => {
       number.value = clamp(Math.round(Number(number.value)), 1, most);
@@ -237,7 +240,7 @@ const makeControls = () => {
       }));
     }
     lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(".").slice(-2).join(".")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
+    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, fits, loop, rest, show };
@@ -292,10 +295,11 @@ if (COMPACT) {
   root.append(controls.rest);
 }
 
+const leave = () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP);
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
-    Escape: () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP),
+    Escape: leave,
     0: fit,
     "+": () => change({ zoom: state.zoom + 0.5 }, { moves: true }),
     "-": () => change({ zoom: state.zoom - 0.5 }, { moves: true }),
@@ -342,6 +346,7 @@ addEventListener("message", ({ source, data }) => {
     repaint();
   }
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
 const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });

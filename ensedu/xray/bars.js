@@ -59,7 +59,7 @@ const makeBars = (on) => {
   const scale = make("span", { class: "scale" }, "scale:", rule, ruleWords);
   const body = make("div", { class: "bars", role: "group", "aria-label": "Methods, with the parameters that each stores" });
   body.append(make("div", { class: "bar head", "aria-hidden": "true" },
-    ...["", scale, "parameters", "× one network", "to keep", "to train", "passes"].map((word) => make("span", {}, word))));
+    ...["", scale, "parameters", "× one network", "memory to keep", "memory to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = segmentsOf();
     const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
@@ -77,8 +77,8 @@ const makeBars = (on) => {
     body.append(row);
   }
   const about = make("p", { class: "note" },
-    "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter. "
-    + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer.`);
+    "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter; activations come on top. "
+    + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer. Of what is random it takes one draw; a steadier answer takes more.`);
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title" }), body, about);
   element.addEventListener("transitionend", () => element.classList.remove("rescaled"));
@@ -119,7 +119,7 @@ const makeBars = (on) => {
       own.style.setProperty("--own", toneOf(layers, method));
       own.style.setProperty("--deep", `${deep * perNumber}px`);
       const bytes = bytesOf(layers, method, state.M);
-      const passes = METHODS[method].body ? `1 + ${state.M}` : String(passesOf(method, state.M));
+      const passes = METHODS[method].body && layers.some(({ head }) => head) ? `1 + ${state.M}` : String(passesOf(METHODS[method].body || method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
       cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
       if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
@@ -128,6 +128,7 @@ const makeBars = (on) => {
     }
     const length = roundBelow(110 / perNumber);
     rule.style.width = `${length * perNumber}px`;
+    setText(body.firstChild.children[3], whole ? "× one network" : "× one layer");
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
@@ -143,34 +144,37 @@ const makeGauge = () => {
   const ticks = make("span", { class: "ticks" });
   const element = make("p", { class: "gauge", "aria-hidden": "true" }, make("span", {}, number, words),
     make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark), ticks);
-  let [painted, color, ticked] = ["", "", ""];
+  let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
-    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], along));
-    const most = Math.max(...[deep, ...ends].map(totalOf));
+    // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
+    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along)));
+    // In a hand the scale stays, but for more than it holds: so the bar moves.
+    const needed = Math.max(...[deep, ...ends].map(totalOf));
+    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
     const total = now.reduce((sum, count) => sum + count, 0);
     const guessed = CURVES && isWhole(state) ? state.guess : null;
-    const key = [...now, guessed, most].join(" ");
+    const key = [...now, guessed, room, from, to, Boolean(along)].join(" ");
     if (key !== painted) {
       painted = key;
-      ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / most}%`));
-      element.style.setProperty("--deep", `${(100 * totalOf(deep)) / most}%`);
+      ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
+      element.style.setProperty("--deep", `${(100 * totalOf(deep)) / room}%`);
       mark.hidden = guessed === null;
-      mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(one)) / most}%`;
+      mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(one)) / room}%`;
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
     }
     // One network after the other, and as many of them have a number as have room.
-    const across = most / (totalOf(one) || 1);
+    const across = room / (totalOf(one) || 1);
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
     if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const last = step * Math.floor(across / step + 1e-9);
-      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 80);
+      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 100);
       ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);

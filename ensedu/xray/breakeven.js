@@ -109,31 +109,24 @@ const makeMap = (on) => {
     context.fillStyle = plainColor("ink");
     for (const h of TICKS.width) text(digits(h), xOf(h), size.height - EDGE.bottom + 18);
     text(SIZED ? "width of the hidden layers" : "width of a square layer", EDGE.left + plain().w / 2, size.height - 8);
+    writeAlong(context, "members", 13, EDGE.top + plain().h / 2, -Math.PI / 2);
     for (const M of TICKS.M) text(M, EDGE.left - 8, yOf(M) + 5, "end");
-    context.save();
-    context.translate(13, EDGE.top + plain().h / 2);
-    context.rotate(-Math.PI / 2);
-    text("members", 0, 0);
-    context.restore();
-    dots = SIZED ? [] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
+    dots = SIZED ? [{ x: xOf(state.width ?? DATA.sizes[1]), words: "" }] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
       x: xOf(likeSquare(matrix)), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
     }))).sort((one, other) => one.x - other.x);
-    const dot = (x, radius) => {
+    const dot = ({ x }, radius) => {
       context.beginPath();
       context.arc(x, yOf(state.M), radius, 0, 7);
-      context.fillStyle = plainColor("page");
-      context.strokeStyle = plainColor("ink");
-      context.lineWidth = radius > 5 ? 3 : 1;
+      Object.assign(context, { fillStyle: plainColor("page"), strokeStyle: plainColor("ink"), lineWidth: radius > 5 ? 3 : 1 });
       context.fill();
       context.stroke();
     };
-    if (SIZED) dot(xOf(state.width ?? DATA.sizes[1]), 8);
-    for (const { x } of dots) dot(x, 4);
-    if (dots[pointed]) dot(dots[pointed].x, 6);
+    for (const each of dots) dot(each, SIZED ? 8 : 4);
+    if (dots[pointed]) dot(dots[pointed], SIZED ? 9 : 6);
     const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countAll(layers, method, state.M)));
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
-      : `A ${sharing} stores ${digits(shared)} parameters, a ${deep} ${digits(apart)}: ${(apart / shared).toFixed(1)} times as many.`);
+      : `A ${sharing} stores ${digits(shared)} parameters, a ${deep} ${digits(apart)}: ${apart < 1.05 * shared ? `${digits(apart - shared)} more` : `${(apart / shared).toFixed(1)} times as many`}.`);
     // The width from which on it pays, as a link that sets it.
     const pays = SIZED && state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => crossing(ground.surfaces.map((surface) => surface(h)), 1) < state.M) : 0;
     link.hidden = !pays;
@@ -145,25 +138,26 @@ const makeMap = (on) => {
   const tell = (k) => {
     if (k === pointed) return;
     pointed = k;
-    setText(spot, k < 0 ? "" : dots.filter(({ x }) => Math.abs(x - dots[k].x) < 1).map((one) => one.words).slice(0, 3).join("\n"));
+    setText(spot, k < 0 ? "" : dots.filter(({ x }) => Math.abs(x - dots[k].x) < 1).map((one, at, all) => (at < 3 ? one.words : at === 3 ? `and ${all.length - 3} more` : "")).join("\n").trim());
     show(current, on.layers());
   };
-  let down = false;
+  // A mouse drags from anywhere, a finger from a dot: elsewhere it scrolls the page. A press beside all dots moves them.
+  let [held, dragged] = [null, false]; // where it was pressed
   const point = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    if (down) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
     const far = dots.map((dot) => Math.hypot(x - dot.x, y - yOf(current.M)));
     const nearest = Math.min(...far);
+    const pressed = event.type === "click" && !dragged && nearest > 12;
+    if (event.type === "pointerdown") [held, dragged] = [event.pointerType === "touch" && nearest > 28 ? null : [x, y], false];
+    dragged ||= held !== null && Math.hypot(x - held[0], y - held[1]) > 5;
+    if (pressed || (dragged && held)) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
     tell(nearest < 12 ? far.indexOf(nearest) : -1);
   };
-  canvas.addEventListener("pointerdown", (event) => {
-    down = true;
-    canvas.setPointerCapture(event.pointerId);
-    point(event);
-  });
-  canvas.addEventListener("pointermove", point);
-  for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (down = false));
+  for (const event of ["pointerdown", "pointermove", "click"]) canvas.addEventListener(event, point);
+  canvas.addEventListener("pointerdown", ({ pointerId }) => held && canvas.setPointerCapture(pointerId));
+  canvas.addEventListener("touchstart", (event) => held && event.preventDefault(), { passive: false });
+  for (const event of ["pointerup", "pointercancel"]) canvas.addEventListener(event, () => (held = null));
   canvas.addEventListener("keydown", (event) => {
     const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] ?? [0, 0];
     if (!across && !up) return;

@@ -1,6 +1,6 @@
 // What trained members do, above their matrices, and a guess before the weights are shared.
 const CURVES = DATA.curves ?? null;
-const CURVE_HIGH = 92;
+const CURVE_HIGH = document.documentElement.clientWidth < NARROW ? 92 : 120;
 
 const rangeOf = (rows) => {
   const values = rows.flat();
@@ -23,22 +23,34 @@ const placeOf = (a, b, { x, y, w, h }) => {
   const at = (value, [low, high]) => (value - low) / (high - low || 1);
   return [x + w * at(a, SPAN.x), y + h * (1 - at(b, SPAN.y))];
 };
-const drawCurve = (context, row, color, box) => {
+const drawCurve = (context, row, color, box, thick) => {
   const place = (a, b) => placeOf(a, b, box);
   context.fillStyle = plainColor("muted");
   for (const [a, b] of CURVES.points ?? []) context.fillRect(...place(a, b).map((edge) => edge - 1), 2.5, 2.5);
   context.strokeStyle = color;
-  context.lineWidth = 2;
+  context.lineWidth = thick;
   context.beginPath();
   row.forEach((value, k) => context.lineTo(...place(CURVES.x[k], value)));
   context.stroke();
 };
 // Where the points leave most room.
-const drawGap = (context, box) => {
+const drawGap = (context, box, alpha, words = "") => {
   const xs = (CURVES.points ?? []).map(([x]) => x).sort((a, b) => a - b);
   const [from, to] = xs.reduce((best, x, k) => (x - xs[k - 1] > best[1] - best[0] ? [xs[k - 1], x] : best), [0, 0]).map((x) => placeOf(x, 0, box)[0]);
-  context.globalAlpha = 0.2;
+  context.fillStyle = plainColor("muted");
+  context.globalAlpha = alpha;
   context.fillRect(from, box.y, to - from, box.h);
+  context.globalAlpha = 1;
+  if (context.measureText(words).width < to - from) context.fillText(words, (from + to - context.measureText(words).width) / 2, box.y - 8);
+};
+// From the lowest to the highest of them.
+const drawSpread = (context, rows, color, box) => {
+  const edges = [Math.min, Math.max].map((most) => CURVES.x.map((x, k) => placeOf(x, most(...rows.map((row) => row[k])), box)));
+  context.beginPath();
+  for (const place of [...edges[0], ...edges[1].reverse()]) context.lineTo(...place);
+  context.fillStyle = color;
+  context.globalAlpha = 0.25;
+  context.fill();
   context.globalAlpha = 1;
 };
 

@@ -81,6 +81,16 @@ const sizedCanvas = (canvas, width, height, rough) => {
   return context;
 };
 
+// Words along what they name.
+const writeAlong = (context, words, x, y, angle) => {
+  if (!context.save) return context.fillText(words, x, y, ` transform="rotate(${(180 * angle) / Math.PI} ${x} ${y})"`); // into an SVG
+  context.save();
+  context.translate(x, y);
+  context.rotate(angle);
+  context.fillText(words, 0, 0);
+  return context.restore();
+};
+
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
 const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
@@ -95,27 +105,25 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     const [dx, dy] = shake(box);
     const [x, y] = [box.x + dx, box.y + dy];
     const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
-    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.18);
+    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.45);
     context.globalAlpha = alpha;
     const own = box.member < 0 && (box.look === "biases" || box.look === "scales") ? gray : owns[box.tone ?? 0]; // stored once
     const image = textureOf(box);
     context.lineWidth = 1;
+    const fill = (style, seen) => {
+      Object.assign(context, { fillStyle: style, globalAlpha: seen });
+      context.fillRect(x, y, w, h);
+      context.globalAlpha = alpha;
+      if (image) drawTexture(context, image, box, x, y, w, h);
+    };
     if (box.look === "made" && box.tile && box.inner) {
       // Many faint lines are drawn at once.
       if (!inner.has(alpha)) inner.set(alpha, new Path2D());
       inner.get(alpha).rect(x, y, w, h);
     } else if (box.look === "lent") {
-      context.globalAlpha = 0.16 * alpha;
-      context.fillStyle = gray;
-      context.fillRect(x, y, w, h);
+      fill(gray, 0.16 * alpha);
     } else if (box.look === "made") {
-      if (image) {
-        context.globalAlpha = alpha * 0.45;
-        context.fillStyle = own;
-        context.fillRect(x, y, w, h);
-        context.globalAlpha = alpha;
-        drawTexture(context, image, box, x, y, w, h);
-      }
+      fill(own, alpha * (image ? 0.45 : box.drawn ? 0.2 : 0));
       context.strokeStyle = ink;
       context.setLineDash([3, 3]);
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
@@ -126,16 +134,13 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
     } else if (box.look === "scales") {
       const thin = Math.min(w, h) < 3;
-      if (thin) context.globalAlpha *= 0.6;
-      context.fillStyle = thin ? own : hatch(context, own);
-      context.fillRect(x, y, w, h);
+      fill(thin ? own : hatch(context, own), thin ? 0.6 * alpha : alpha);
       context.strokeStyle = own;
       if (!thin) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     } else {
-      context.fillStyle = colorAt(own, box.gray);
-      context.fillRect(x, y, w, h);
-      if (image) drawTexture(context, image, box, x, y, w, h);
+      fill(colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
+      if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
       if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
     }
   }

@@ -16,18 +16,26 @@ const sentenceOf = (method, M, layer) => {
   return "One network: every number is stored once.";
 };
 
+// And on the way from a stop to the next.
+const WAYS = ["The members give up their own W for one that all share; each keeps r and s.", "Each entry of r and s becomes a mean and a standard deviation.", "The members go, and each entry of W becomes a mean and a standard deviation."];
 const BNN = "A BNN is a Bayesian neural network: its weights are random.";
 // What the letters of a formula are.
+// Layers that no method but a deep ensemble changes: 8 LayerNorms.
+const unscaled = (layers) => {
+  const plain = layers.filter(({ matrices }) => !matrices.length).map(({ kind }) => kind);
+  return [...new Set(plain)].map((kind) => plural(plain.filter((one) => one === kind).length, kind)).join(" and ");
+};
 const lettersOf = (method, layers, layer) => {
-  if (layer && !layer.matrices.length) return `${layer.table ? "An embedding is a table of m rows of n numbers: an input picks one. " : ""}There is no product whose inputs and outputs r and s could scale, so all methods but a ${METHODS[DEEP].label} store it once.`;
+  if (layer && !layer.matrices.length) return `${layer.table ? "An embedding is a table of m rows of n numbers: an input picks one. " : ""}It multiplies no input by a matrix, and only such matrices are scaled by members or vary, so all methods but a ${METHODS[DEEP].label} store it once.`;
   const folded = layers.some(({ matrices }) => matrices.some(({ kernel }) => kernel.length));
+  const kept = layer || isApart(method) || !unscaled(layers) ? "" : ` ${unscaled(layers)} multiply no input by a matrix: one copy for all.`;
   const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
-    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from a mean and a standard deviation for each entry; stored for σ is ρ, with σ = log(1 + e^ρ). ${BNN}` : "";
-    return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}`;
+    const drawn = spreads(method) ? ` Each prediction draws r and s anew, from a mean and a standard deviation for each entry. ${BNN}` : "";
+    return `${matrix} A member’s r scales its inputs and its s the outputs: its weights are W ∘ r sᵀ, each entry of W times one of r and one of s.${drawn}${kept}`;
   }
-  if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.`;
+  if (spreads(method)) return `${matrix} Each prediction draws its weights anew, μ + σ ∘ ε: a mean, and a standard deviation times a random number. ${BNN} In a mean-field one each weight is drawn independently of the others.${kept}`;
   return METHODS[method].stochastic ? `${matrix} Each pass leaves out different units, which are not stored.` : matrix;
 };
 
@@ -47,8 +55,7 @@ const makeFormula = (on) => {
     const total = totalOf(countAll(layers, method, state.M));
     const rest = total - totalOf(counted);
     const terms = ROLES.filter((role) => counted[role]).map((role) => [role, sums[role].replaceAll(" · ", " ").replace("M (", "M("), counted[role]]);
-    const tables = layers.some(({ table }) => table);
-    const beside = body ? "one body" : layer ? "its numbers" : rest < 0 ? "what copies share" : tables ? "embeddings and the like" : "normalization and the like";
+    const beside = body ? "one body" : layer ? "its numbers" : rest < 0 ? "what copies share" : unscaled(layers) || "other numbers";
     const all = rest ? [...terms, ["", beside, rest]] : terms;
     const key = `${method} ${Boolean(layer)} ${all.map(([role, words]) => role + words)}`;
     if (key !== drawn) {

@@ -154,7 +154,7 @@ const packed = ({ tiles, side }, unit) => {
       const line = Math.min(w, h) > 5 ? 0.4 : 0;
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.key.split(".").at(-1) },
+        group: k ? null : { ...room, name: item.key.split(".").at(-1).replace(/^\d+$/, item.tiles.length > 1 ? "block $&" : "") },
       };
     });
   });
@@ -176,8 +176,9 @@ const roomsOf = (content, method, M, unit, frame) => {
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
-  const vectors = isModulated(method) ? strip(sum(({ plain, m, n }) => (plain ? 0 : m + n))) : 0;
-  const offsets = strip(sum(({ bias }) => bias));
+  const lengths = [sum(({ plain, m, n }) => (plain ? 0 : m + n)), sum(({ bias }) => bias)];
+  const vectors = isModulated(method) ? strip(lengths[0]) : 0;
+  const offsets = strip(lengths[1]);
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above];
@@ -199,7 +200,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
-    portrait, slot, across, rows, vectors, ghosts, strip, home, zones: { left, right },
+    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
     wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + content.under : 0),
@@ -211,7 +212,7 @@ const roomsOf = (content, method, M, unit, frame) => {
 // All boxes of a method in their rooms. Of what all have, member 0's box stands for it.
 const compose = (content, method, M, unit, frame) => {
   const rooms = roomsOf(content, method, M, unit, frame);
-  const { portrait, vectors, ghosts, home, second, slotOf, strip } = rooms;
+  const { portrait, vectors, lengths: [along, offsets], ghosts, home, second, slotOf, strip } = rooms;
   const { body, members } = METHODS[method];
   const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
   const doubled = spreads(method) && !members;
@@ -230,7 +231,7 @@ const compose = (content, method, M, unit, frame) => {
       else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
       // Of what is computed; and a shadow of what members use as it is.
       const lent = body || tile.plain;
-      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made" });
+      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made", drawn: !members });
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
@@ -253,21 +254,20 @@ const compose = (content, method, M, unit, frame) => {
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };
-    const offsets = content.tiles.reduce((sum, { bias }) => sum + bias, 0);
     for (let i = 0; i < M; i += 1) {
       const at = slotOf(i);
-      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
+      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i, drawn: !members });
       let y = at.y + portrait.h + 3;
-      const line = (id, high, look) => {
-        put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, member: i });
+      const line = (id, high, look, numbers) => {
+        put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, numbers, member: i });
         y += high + 1;
       };
-      if (modulated) line("r", vectors, "per_member");
-      if (modulated && spreads(method)) line("R", vectors, "scales");
-      if (members && !body && offsets) line("b", strip(offsets), "biases");
+      if (modulated) line("r", vectors, "per_member", along);
+      if (modulated && spreads(method)) line("R", vectors, "scales", along);
+      if (members && !body && offsets) line("b", strip(offsets), "biases", offsets);
     }
     const others = content.biases + (members && !body ? 0 : offsets);
-    if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, member: -1 });
+    if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, numbers: others, member: -1 });
   }
   return { ...rooms, boxes };
 };
@@ -292,37 +292,32 @@ const fitting = (content, M, frame, methods = STOPS) => {
   return flat > (CURVES ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// Between two stops, one after the other: what goes fades; each member's matrix slides onto the one before, to where
-// all share it; they turn gray; and only then what is new grows out.
-const [SLID, TURNED] = [0.5, 0.65];
+// Between two stops, first what goes fades, and what becomes one slides together and turns gray on its way; it leaves
+// behind the dashes of what is then computed. Only then what is new grows out.
+const ARRIVED = 0.7;
 const lerp = (a, b, share) => a + (b - a) * share;
 const during = (share, from, to) => {
   const part = clamp((share - from) / (to - from), 0, 1);
   return part * part * (3 - 2 * part);
 };
-const movedAt = (share) => during(share, 0, TURNED);
+const grownAt = (share) => during(share, ARRIVED, 1);
+const movedAt = (share) => during(share, 0, ARRIVED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
-  const [found, sliding] = [[], []];
-  let begin = 0; // of what is new: at once where nothing has to move
+  const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share)];
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * (1 - during(share, 0, SLID)) });
-    else if (a.look !== b.look) sliding.push([a, b, Math.max(a.member, b.member)]);
-    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, movedAt(share), share));
-    if (b && (a.look !== b.look || Math.hypot(a.x - b.x, a.y - b.y) > 1)) begin = TURNED;
+    if (!b) found.push({ ...a, alpha: a.alpha * (1 - moved) });
+    else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, moved, moved), member: Math.max(a.member, b.member), sliding: true });
+    else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, moved, share));
   }
-  const last = sliding.reduce((most, [, , member]) => Math.max(most, member), 1);
-  for (const [a, b, member] of sliding.sort((one, other) => one[2] - other[2])) {
-    const start = (0.6 * SLID * member) / last;
-    found.push({ ...mixedBox(a, b, during(share, start, start + 0.4 * SLID), during(share, SLID, TURNED)), member });
-  }
-  const grown = during(share, begin, 1);
   for (const [id, b] of to.boxes) {
     if (from.boxes.has(id)) continue;
-    found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (/^s/i.test(id) ? grown : 1), h: b.h * (/^r/i.test(id) ? grown : 1) });
+    const left = /made|lent/.test(b.look) && from.boxes.get(id.replace(/^[gp]/, "W")); // what slid away from there
+    if (left) found.push({ ...mixedBox(left, b, moved, 1), tone: 1, alpha: b.alpha * Math.min(1, 6 * moved) });
+    else found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (/^s/i.test(id) ? grown : 1), h: b.h * (/^r/i.test(id) ? grown : 1) });
   }
-  return found;
+  return [...found, ...sliding.sort((one, other) => one.member - other.member)];
 };
 const mixedBox = (a, b, moved, turned) => ({
   ...(turned < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, turned), gray: lerp(a.gray, b.gray, turned),

@@ -15,9 +15,9 @@ const makePen = () => {
       ruler.font = this.font;
       return ruler.measureText(words);
     },
-    fillText(words, x, y) {
+    fillText(words, x, y, turned = "") {
       const anchor = { center: "middle", end: "end" }[this.textAlign] ?? "start";
-      this.words += `<text x="${tenths(x)}" y="${tenths(y)}" fill="${this.fillStyle}" text-anchor="${anchor}" style="${escaped(`font: ${this.font}`)}">${escaped(String(words))}</text>`;
+      this.words += `<text x="${tenths(x)}" y="${tenths(y)}" fill="${this.fillStyle}" text-anchor="${anchor}"${turned} style="${escaped(`font: ${this.font}`)}">${escaped(String(words))}</text>`;
     },
   };
 };

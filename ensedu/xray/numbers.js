@@ -2,11 +2,14 @@
 const STEP = 0.5;
 const DRAG = 10; // pixels a step
 const LIMIT = 99;
-const plainNumber = (value) => String(Math.round(value * 100) / 100 || 0).replace("-", "−");
+let decimals = 2; // a number has: more where those of the matrix are small
+const rounded = (value) => Math.round(value * 10 ** decimals) / 10 ** decimals || 0;
+const plainNumber = (value) => String(rounded(value)).replace("-", "−");
+const stepOf = (key) => STEP * (key[0] === "W" ? 10 ** (2 - decimals) : 1);
 // Of a computed number as much as a cell has room for; the words say it all.
 const squeezed = (value, fine) => {
   const size = Math.abs(value);
-  const places = size < 1 ? 2 : (size < 10) + fine;
+  const places = size < 1 ? decimals : (size < 10) + fine;
   return Number.isInteger(value * 2) && size < 10 ? plainNumber(value) : plainNumber(Number(value.toFixed(places))).replace(/^(−?)0\./, "$1.");
 };
 const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumber(value));
@@ -115,15 +118,19 @@ const TASKS = [
   },
 ];
 
-// So many members stand beside each other in a room so wide, or below each other on a phone; of what is drawn one, large.
+// So many members stand beside each other in a room so wide, and how wide a number is then; of what is drawn one, large.
 const perPage = (state, { matrix, apart, modulated, varies }, room) => {
-  if (varies || (modulated && room < NARROW)) return 1;
-  if (room < NARROW) return 2;
-  const [cell, gaps] = document.documentElement.clientWidth <= 1000 ? [32, 32] : [44, 52]; // as the style has it
-  const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + gaps;
-  const block = wide + (modulated ? cell + 6 : 0);
-  const once = (apart ? 0 : wide) + cell;
-  return clamp(Math.floor((room + gaps / 2 - (room - once < block ? 0 : once)) / block), 1, 4);
+  if (varies || (modulated && room < NARROW)) return [1, ""];
+  if (room < NARROW) return [2, ""];
+  const [widest, gaps] = document.documentElement.clientWidth <= 1000 ? [34, 36] : [44, 52]; // as the style has it
+  const tried = [0, 2, 4, 6, 8].map((less) => {
+    const cell = widest - less;
+    const wide = Math.min(windowOf(state), columnsOf(matrix)) * cell + gaps;
+    const block = wide + (modulated ? cell + 6 : 0);
+    const once = apart ? 130 : wide + cell;
+    return [clamp(Math.floor((room + gaps / 2 - (room - once < block ? 0 : once)) / block), 1, Math.min(4, state.M)), `${cell}px`];
+  });
+  return tried.reduce((best, one) => (one[0] > best[0] ? one : best));
 };
 
 const makeNumbers = (on) => {
@@ -146,7 +153,7 @@ const makeNumbers = (on) => {
 
   const editing = (key) => editKey(...partsOf(key));
   const edit = (key, value) => {
-    const bounded = clamp(Math.round(value * 100) / 100, key.startsWith("σ") ? 0.01 : -LIMIT, LIMIT);
+    const bounded = clamp(rounded(value), key.startsWith("σ") ? 0.01 : -LIMIT, LIMIT);
     on.change({ edits: written({ ...editsOf(current), [editing(key)]: bounded }) });
     cells.get(key).value = plainNumber(bounded);
   };
@@ -186,12 +193,13 @@ const makeNumbers = (on) => {
       }
       if (!step) return;
       event.preventDefault();
-      edit(key, value() + step * (event.shiftKey ? STEP / 5 : STEP));
+      edit(key, value() + step * stepOf(key) * (event.shiftKey ? 0.2 : 1));
     });
     // The cell that is pressed keeps the pointer, however far a flick goes; what is not a drag is a press to type.
+    // A finger scrolls, until it has pressed the cell.
     cell.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      drag = { x: event.clientX, y: event.clientY, from: value(), steps: 0 };
+      if (event.button || (event.pointerType === "touch" && document.activeElement !== cell)) return;
+      drag = { x: event.clientX, y: event.clientY, from: value(), edits: current.edits, steps: 0 };
       cell.setPointerCapture(event.pointerId);
     });
     cell.addEventListener("mousedown", (event) => {
@@ -205,10 +213,14 @@ const makeNumbers = (on) => {
       const steps = Math.trunc((event.clientX - drag.x + drag.y - event.clientY) / DRAG);
       if (steps === drag.steps) return;
       drag.steps = steps;
-      edit(key, drag.from + steps * STEP);
+      edit(key, drag.from + steps * stepOf(key));
       cell.setSelectionRange(0, 0);
     });
-    for (const event of ["pointerup", "pointercancel"]) cell.addEventListener(event, () => (drag = null));
+    cell.addEventListener("pointerup", () => (drag = null));
+    cell.addEventListener("pointercancel", () => {
+      if (drag) on.change({ edits: drag.edits }), (cell.value = plainNumber(drag.from));
+      drag = null;
+    });
     return cell;
   };
   // Each stands where the style has room for it: a name stands at it, unless it is W.
@@ -290,7 +302,11 @@ const makeNumbers = (on) => {
     if (element.hidden) return;
     current = state;
     arrays = arraysOf(state, layer);
-    const each = perPage(state, arrays, on.room());
+    const corner = arrays.apart ? null : DATA.values?.[nameOfMatrix(layer, arrays.matrix)]?.corner;
+    const most = corner ? Math.max(1e-4, ...corner.flat().map(Math.abs)) : 3;
+    decimals = most < 1 ? 1 - Math.floor(Math.log10(most)) : 2;
+    const [each, cellWide] = perPage(state, arrays, on.room());
+    shelf.style.setProperty("--cell", cellWide);
     const begin = Math.floor(state.member / each) * each;
     const now = [arrays.method, chosen(state), state.M, state.layer, state.matrix, arrays.matrix.m, arrays.matrix.size, state.row, state.column, begin, each, windowOf(state)].join(" ");
     if (now !== shape) {
@@ -302,7 +318,7 @@ const makeNumbers = (on) => {
       const text = plainNumber(value);
       if (isMade(key)) setText(cell, squeezed(value, arrays.varies && on.room() > NARROW));
       else if (document.activeElement !== cell || drag) cell.value = text.length > 4 ? text.replace(/^(−?)0\./, "$1.") : text;
-      cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 12 : 3)))}%`);
+      cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 4 * most : /^[Wm]/.test(key) ? most : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }
     before = arraysOf({ ...state, edits: "" }, layer);

@@ -92,7 +92,8 @@ def xray(
             f"got {checks.describe(model)}"
         )
     reading = read_model(model, M, **given)
-    title = name or type(model).__name__
+    kind = type(model).__name__
+    title = name or {"Sequential": "Your model"}.get(kind, kind)
     return XRay(title, M, reading, values=values.of_model(model, reading), curves=_checked(curves))
 
 

@@ -11,13 +11,14 @@ const makeStage = (on) => {
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
-  const more = make("button", { type: "button", class: "more" });
+  const more = make("button", { type: "button", class: "more" }, make("span"), " ", make("span", { class: "tool" }, "See all"));
   more.addEventListener("click", () => on.fit());
   const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
-  const key = make("p", { class: "key" }, ...looks, make("span", { class: "unit" }, square, squareWords));
+  const key = make("p", { class: "key" }, ...looks);
+  const scale = make("p", { class: "unit" }, square, squareWords);
   const range = make("input", { type: "range", min: 0, max: STOPS.length - 1, step: "any", "aria-label": "Share the weights" });
   const stops = STOPS.map((method, k) => {
     const stop = make("button", { type: "button", class: "stop", style: `--own: var(--${method})` }, make("strong", {}, STOP_WORDS[k]), make("small", {}, METHODS[method].label));
@@ -26,15 +27,15 @@ const makeStage = (on) => {
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge();
-  const field = make("div", { class: "field" }, ...zones, canvas, more);
-  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note, words));
-  const under = make("div", { class: "under" }, key, tools);
+  const field = make("div", { class: "field" }, ...zones, canvas, more, words);
+  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
+  const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let shaken = 0; // until when r and s, or W, shake
-  let hover = null;
+  let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
   let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
@@ -45,8 +46,13 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: 0.2 * width };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width };
     composed.clear();
+    const was = looks.map(({ hidden }) => hidden);
+    for (const look of looks) look.hidden = look.dataset.role === "lent" && GIVEN.every(({ matrices }) => matrices.length);
+    key.style.minHeight = ""; // the key of each method has room from the start
+    if (fitted(START) === STOPS && !(COMPACT && narrow)) key.style.minHeight = `${key.offsetHeight}px`;
+    looks.forEach((look, k) => (look.hidden = was[k]));
     return frame;
   };
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -102,7 +108,7 @@ const makeStage = (on) => {
     const refused = DATA.refused[chosen(state)];
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
-    gauge.element.hidden = Boolean(refused);
+    gauge.element.hidden = more.lastChild.hidden = Boolean(refused);
     gauge.show(state, on.scope(layers), frame.width);
     markStop(state, layers);
     if (inNumbers) {
@@ -130,8 +136,8 @@ const makeStage = (on) => {
     if (refused) {
       drawn = [];
       more.hidden = false;
-      setText(more, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
-      canvas.setAttribute("aria-label", more.textContent);
+      setText(more.firstChild, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
+      canvas.setAttribute("aria-label", more.firstChild.textContent);
       return false;
     }
     const owns = [colorOf(from), colorOf(to)];
@@ -182,12 +188,16 @@ const makeStage = (on) => {
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     context.fillText("all together", all.x, all.y - 8);
-    drawGap(context, all);
+    const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
+    drawGap(context, all, 0.2, "no data");
+    drawSpread(context, rows, colorOf(chosen(state)), all);
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
-      drawCurve(context, row, color, all);
-      if (at.y < frame.height) drawCurve(context, row, color, { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 });
+      drawCurve(context, row, color, all, 1.25);
+      const own = { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 };
+      drawGap(context, own, 0.1);
+      drawCurve(context, row, color, own, 2);
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -228,7 +238,8 @@ const makeStage = (on) => {
       context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
       if (!line) {
         if (member < 0 || !"rs".includes(letter) || Math.min(w > h ? w : h, (w > h ? w : h) * (down ? ratio : 1 / ratio)) < 50) continue;
-        context.fillText(letter, down ? x + w + 7 : x + w - 13, down ? y + h - 7 : y + h + 17);
+        const out = seen.find((box) => box.id === id.replace("r", "R")) ?? { x }; // beside its σ, too
+        context.fillText(letter, down ? out.x - 11 : x + w + 3, down ? y + h / 2 + 5 : y + h / 2 + 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
@@ -239,22 +250,23 @@ const makeStage = (on) => {
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
-  const nameLayers = (context, boxes, { portrait, across, slotOf }) => {
+  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
     context.font = "12px system-ui, sans-serif";
     context.textAlign = "start";
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
-      const words = group?.name || titleOf(on.layers()[layer], layer);
+      const words = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
       if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
+      if (member === 0 && ghosts > CROWD) continue;
       const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
-      const beside = x + w + 5 + long < end;
-      if (h < 20 && w > 90 && (beside || (member < 0 && w > long))) context.fillText(words, beside ? x + w + 5 : x, beside ? y + h / 2 + 4 : y - 5);
-      if (w < 20 && h > 90) context.fillText(words, Math.min(x + w / 2 - long / 2, end - long), y - 6);
+      const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
+      if (h < 20 && w > 90 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
+      if (w < 20 && h > 90) writeAlong(context, words, x + w + 4, y + h / 2 - long / 2, Math.PI / 2);
     }
   };
   // m and n at the edges of the matrices, below and beside them.
@@ -270,12 +282,8 @@ const makeStage = (on) => {
     const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}`;
     const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
     if (n > 1) context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
-    context.save();
     const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
-    context.translate(Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2);
-    context.rotate(Math.PI / 2);
-    if (rows > 1) context.fillText(`${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, 0, 0);
-    context.restore();
+    if (rows > 1) writeAlong(context, `${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2, Math.PI / 2);
     context.textAlign = "start";
   };
 
@@ -317,7 +325,7 @@ const makeStage = (on) => {
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     for (const look of looks) {
       const { role } = look.dataset;
-      if (role === "shared") setText(look.lastChild, isSolo(method) ? "weights" : ROLE_WORDS.shared);
+      if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `computed${spreads(method) ? " from a draw" : ""}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
       look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
@@ -333,7 +341,7 @@ const makeStage = (on) => {
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    setText(more, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale: see all` : "More than fits at this scale: see all");
+    setText(more.firstChild, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale.` : "More than fits at this scale.");
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
   };
 
@@ -341,25 +349,26 @@ const makeStage = (on) => {
     const method = chosen(state);
     if (Number(range.value) !== state.share) range.value = state.share;
     const layer = isWhole(state) ? null : layers[state.layer];
-    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name}`;
+    const along = wayOf(state)[2] > 0;
+    const said = `${method} ${state.M} ${Boolean(state.method)} ${layer?.name} ${along}`;
     if (said === marked) return;
     marked = said;
     slider.classList.toggle("off", Boolean(state.method));
     element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    sum.replaceChildren(make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer));
+    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
   };
 
   // What a box is, in words.
-  const wordsOf = ({ tile, member, id, look, layer: at }, layers, method) => {
+  const wordsOf = ({ tile, member, id, look, numbers, layer: at }, layers, method) => {
     const [letter, layer] = [id[0], layers[at]];
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
     const of = `${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
-    const name = at < 0 ? "Normalization and the like, or what many layers have" : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
-    const length = !tile ? 0 : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
+    const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
@@ -392,9 +401,13 @@ const makeStage = (on) => {
       on.widen(Math.round(side / on.unit()));
       return;
     }
-    hover = boxAt(event);
+    seenAt = [event.clientX, event.clientY];
+    if (deafAt && Math.hypot(seenAt[0] - deafAt[0], seenAt[1] - deafAt[1]) < 8) return;
+    [hover, deafAt] = [boxAt(event), null];
     canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
+    const { offsetX: x, offsetY: y } = event; // where its name stands
+    words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
   canvas.addEventListener("pointerup", () => setTimeout(() => (corner = null)));
   canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
@@ -417,6 +430,8 @@ const makeStage = (on) => {
     wordsOf,
     // What is drawn now is where the next motion begins.
     begin(now) {
+      deafAt = seenAt;
+      on.hover((hover = null));
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     shake(now) {

@@ -1,6 +1,6 @@
 // The layers as a tree that opens and closes; what is closed is not built.
 const SPLIT = 60; // longer lists are cut into parts of so many
-const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name.replace(/^\d+$/, "layer “$&”") || "the layer");
+const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name.split(".").map((part, k, all) => (/^\d+$/.test(part) ? `${k < all.length - 1 ? "block" : "layer"} ${part}` : part)).join(" › ") || "the layer");
 const shapeWords = ({ kind, table, matrices, shared, biases }) => {
   const named = DATA.sizes || !kind ? "" : `${kind}, `;
   if (table) return `${named}a table of ${digits(table.m)} × ${digits(table.n)}`;
@@ -85,7 +85,7 @@ const makeTree = (on) => {
     return cut(groups, entries, (group) => {
       if (group.entries.length === 1) return leaf(group.entries[0]);
       const parts = group.entries[0].layer.name.split(".");
-      return branch(parts.slice(0, depth + 1).join(".") || "the model", group.entries, () => build(group.entries, Math.min(depth + 1, parts.length - 1)));
+      return branch(parts.slice(0, depth + 1).map((part) => (/^\d+$/.test(part) ? `block ${part}` : part)).join(" › ") || "the model", group.entries, () => build(group.entries, Math.min(depth + 1, parts.length - 1)));
     });
   };
 
@@ -101,6 +101,7 @@ const makeTree = (on) => {
     const shares = isModulated(method);
     const why = new Map(layers.map((layer) => [layer, lossOf(layer, shares ? method : SHARING, state.M)]).filter(([, words]) => words));
     const one = totalOf(countAll(layers, SINGLE, 1));
+    for (const leaf of list.querySelectorAll("[data-layer]")) leaf.setAttribute("aria-current", !isWhole(state) && Number(leaf.dataset.layer) === state.layer);
     for (const view of views) {
       const entries = DATA.sizes ? view.entries.map(({ at }) => ({ layer: layers[at], at })) : view.entries;
       const own = DATA.sizes ? entries.map(({ layer }) => layer) : view.layers;
@@ -110,14 +111,14 @@ const makeTree = (on) => {
       view.cells[0].parentNode.style.setProperty("--part", `${(100 * totalOf(countAll(own, SINGLE, 1))) / one}%`);
       if (view.own && DATA.sizes) setText(view.cells[0].parentNode.querySelector("small"), shapeWords(entries[0].layer));
       const thin = own.filter((layer) => why.has(layer)).length;
-      setText(view.lost, !thin ? "" : view.own ? `▲ ${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
+      setText(view.lost, !thin ? "" : view.own ? `▲ ${shares ? "" : `${METHODS[SHARING].label}: `}${why.get(own[0])}` : `▲ ${thin} of them too thin to gain`);
     }
     const [refused, losing] = [DATA.refused[method], why.size];
     const sharing = DATA.refused[shares ? method : SHARING] ? "" : state.M === 1 ? "One member has nobody to share with."
       : losing ? `${plural(losing, "layer")} of ${digits(layers.length)}, marked ▲, ${shares ? (losing === 1 ? "does" : "do") : "would"} not gain${shares ? "" : ` as a ${METHODS[SHARING].label}`}: r and s of the members cost as much as the copies of W that they replace, or more.`
       : `Every layer with a matrix ${shares ? "gains" : `would gain as a ${METHODS[SHARING].label}`}.`;
     setText(heads[3], plural(state.M, "network"));
-    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} Its gray band is a layer’s part of one network. Press a layer to look into it.`);
+    setText(note, refused ? `${METHODS[method].label} cannot take this model, for the reason above.` : `${sharing} The gray line is a layer’s part of the network. Press a layer to look into it.`);
     setText(heads[1], METHODS[method].label);
   };
   return { element, show };

@@ -10,7 +10,7 @@ __all__ = ["of_model"]
 
 MOST_BINS, CORNER = 48, 6
 #: So many bytes may all of them have, and so many of each are its corner and its names.
-ROOM, BESIDE = 120_000, 280
+ROOM, BESIDE = 115_000, 280
 
 
 def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:

@@ -379,6 +379,46 @@ def test_a_flick_changes_the_pressed_number_alone(opened):
             assert now == was + 3
 
 
+def test_a_finger_scrolls_past_numbers_and_map_and_moves_what_it_takes(opened):
+    """A swipe that begins upon them changes nothing; a pressed number, and the dot, follow it."""
+    finger = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+    with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2", **finger) as page:
+
+        def up(at, far):
+            small.swipe(page, at, (at[0], at[1] - far))
+            page.evaluate(small.AT_REST)
+            settle(page)
+            return page.evaluate("() => [scrollY, location.hash]")
+
+        def middle(of):
+            of.evaluate("(one) => one.scrollIntoView({ block: 'center' })")
+            settle(page)
+            box = of.bounding_box()
+            return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+        number = page.get_by_label("W[2, 2]", exact=True)
+        at, [top, first] = middle(number), page.evaluate("() => [scrollY, location.hash]")
+        below, hash_now = up(at, 200)
+        assert below > top + 100 and hash_now == first and "edits" not in first
+        page.touchscreen.tap(*middle(number))
+        before = float(number.input_value().replace("−", "-"))
+        up(middle(number), 60)
+        assert float(number.input_value().replace("−", "-")) == before + 3
+        page.get_by_role("button", name="4-6-5-3").click()
+        (x, y), (top, first) = (
+            middle(page.locator(".map")),
+            page.evaluate("() => [scrollY, location.hash]"),
+        )
+        below, hash_now = up((x + 60, y), 200)
+        assert below > top + 100 and hash_now == first
+        x, y = middle(page.locator(".map"))
+        page.touchscreen.tap(x, y)
+        settle(page)
+        tapped = page.evaluate("() => location.hash")
+        assert "members=6" in tapped
+        assert up((x, y), 60)[1] != tapped
+
+
 def test_a_guess_comes_before_the_answer(opened):
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
@@ -485,6 +525,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     page.frames[1].wait_for_function(dark)
     inside.get_by_role("button", name="See its numbers").click()
     assert settled("numbers") == [0, 0]
+    page.locator("h1").click()  # Escape reaches it from there, too
     page.keyboard.press("Escape")
     settled("layer 1")
     page.evaluate("() => history.back()")

@@ -32,11 +32,16 @@
       if (data.copy) answer?.(data.copy);
       if (!there) {
         there = true;
-        tell({ theme: look(), set: waiting, copy: Boolean(answer) });
+        tell({ theme: look(), set: waiting || undefined, copy: Boolean(answer) });
       } else if (data.hash !== undefined) {
         const address = `#${name}:${data.hash.slice(1)}`;
         if (location.hash !== address) history.replaceState(history.state, "", address);
       }
+    });
+    // Escape leads back also where the page has the focus, and the figure is in sight.
+    addEventListener("keydown", ({ key, target }) => {
+      const { top, bottom } = frame.getBoundingClientRect();
+      if (key === "Escape" && there && bottom > 0 && top < innerHeight && !target.closest("input, dialog")) tell({ leave: true });
     });
     frame.src = `${frame.dataset.page}?theme=${look()}`;
     explorers.set(name, { root, frame, set, copy, relook: () => there && tell({ theme: look() }) });

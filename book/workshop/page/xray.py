@@ -21,13 +21,13 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (316, 515), "share": (660, 864), "map": (412, 759), "layer": (736, 922),
-    "numbers": (852, 982),
+    "model": (322, 626), "share": (672, 867), "map": (439, 787), "layer": (745, 925),
+    "numbers": (858, 988),
 }  # fmt: skip
-CURVED = (854, 949)  # where it shares, with curves above the members
+CURVED = (891, 948)  # where it shares, with curves above the members
 #: And without the way between methods.
 HIDING = {
-    "single": (694, 663), "deep_ensemble": (585, 773), "batch_ensemble": (783, 796),
+    "single": (709, 684), "deep_ensemble": (574, 775), "batch_ensemble": (789, 801),
     "rank1": (640, 1067),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
