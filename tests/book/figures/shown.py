@@ -269,7 +269,9 @@ def memory(f, width, ensemble_size):
     def part(batch):
         return np.divide(*(f.kept(k, width, batch, ensemble_size) for k in (BATCH, DEEP)))
 
-    return [part(1), part(width), width], [[part(batch) for batch in f.steps]]
+    parts = [*map(part, f.steps)]
+    parts.insert(f.steps.index(width) + 1, np.nan)  # the rule folds from there on
+    return [part(1), part(width), width], [parts]
 
 
 SHOWN = {
