@@ -105,8 +105,10 @@ class Forest:
         every = [one for rows in self.effects.values() for one in rows.values()]
         middles = [one.interval[1] for one in every]
         self.words = sorted({one.word for one in every})
-        # One axis for all choices, in halves; what leaves it is an arrowhead.
-        self.ends = math.floor(2 * min(middles)) / 2 - 1.5, math.ceil(2 * max(middles)) / 2 + 0.5
+        # One axis for all choices, in halves; what leaves it is an arrowhead. At its end the words
+        # of that side have room beside what stands at 0.
+        low, high = math.floor(2 * min(middles)) / 2, math.ceil(2 * max(middles)) / 2
+        self.ends = low - 1.5, max(high + 0.5, 1.0)
 
     def draw(self, temperature: str) -> Figure:
         """Draw a row a contestant."""
