@@ -164,6 +164,7 @@ class Luck:
             for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
                 axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
             axes.axvline(0, color=color("single"), lw=1.4)
+            axes.axhline(splits - 0.5, color=MUTED, lw=0.8)  # what follows sums them up
             axes.set(xlabel=f"difference in NLL on {self.data}, nats")
             axes.set_ylim(len(rows) - 0.5, -0.5)
             ends = axes.get_xlim()
