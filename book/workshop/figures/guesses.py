@@ -45,7 +45,7 @@ GUESSES = {
         question="Ten networks predict the strength of concrete, each trained from another random "
         "seed. The error (RMSE) of one of them counts as 100%. Draw the error of the average of "
         "two, of three, and so on up to ten.",
-        key="Dots: your line. Blue: measured, over 20 splits.",
+        key="Measured over 20 splits.",
         answer="Averaging removes only the mistakes that each network makes on its own. Most of "
         'the error they share. <a href="#fig-dt-members">This figure</a> shows both data sets.',
         title="error, % of one network's", xlabel="members", each="{} members",
@@ -58,7 +58,7 @@ GUESSES = {
         question="Five networks are trained on 30 points of a curve, none of them in its middle. "
         "There, in the middle, the five lie 0.24 apart (a standard deviation). Draw how far apart "
         "they lie with 120 points and with 480, again with none in the middle.",
-        key="Dots: your line. Red: measured, over 20 data sets. Gray: the error of their average.",
+        key="Measured over 20 data sets; dashed, the error of the average of the five.",
         answer="They agree more and more. But the error of their average does not clearly fall: "
         "they come to agree about something that none of them has seen. "
         '<a href="#fig-un-trained">This figure</a> shows it with intervals.',
@@ -72,7 +72,7 @@ GUESSES = {
         question="Four members of a BatchEnsemble share a layer that is 1,024 wide. With one "
         "example at a time it is 2.2 times as fast as four networks one after the other. Draw how "
         "many times as fast it is with 8 examples at once, with 32, 256 and 1,024.",
-        key="Dots: your line. Orange: measured on one thread.",
+        key="Measured on one thread.",
         answer="With one example the time goes into fetching weights, and there is one matrix to "
         "fetch instead of four. With many it goes into multiplications, and sharing saves none. "
         '<a href="#fig-sp-speed-up">This figure</a> shows other widths.',

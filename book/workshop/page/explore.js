@@ -1,6 +1,6 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
-import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, mark, onPage } from "./common/figures.js";
+import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, keepAbove, mark, onPage } from "./common/figures.js";
 
 const PHONE = matchMedia("(max-width: 600px)");
 const FORCED = matchMedia("(forced-colors: active)");
@@ -323,11 +323,7 @@ const setUp = (root, number) => {
   root.addEventListener("pointerenter", fetchAll, { once: true });
   const bar = root.querySelector(".ensedu-sliders");
   bar.hidden = false;
-  if (root.querySelector(".ensedu-axis")) {
-    // The axis below a bar that stays in sight knows how high it is.
-    const measure = () => root.style.setProperty("--ensedu-bar", `${bar.offsetHeight}px`);
-    new ResizeObserver(measure).observe(bar);
-  }
+  if (root.querySelector(".ensedu-axis")) keepAbove(root, bar);
   root.dataset.shown = String(first);
   controls.forEach((one) => one.say());
   // What a small copy shows of it, in letters for a narrow place.

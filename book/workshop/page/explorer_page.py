@@ -11,7 +11,7 @@ from workshop.page.controls import controls, setting
 from workshop.page.frames import FRAMES, Frames, embedded, read_beside
 from workshop.page.said import said
 
-TALL = 2  # heights of a phone's frame, in its widths, from which on it fills the screen
+TALL = 1.75  # heights of a phone's frame, in its widths, from which on it fills the screen
 
 
 def page(explorer: Any, folder: Path) -> str:
@@ -27,16 +27,16 @@ def page(explorer: Any, folder: Path) -> str:
     wide, narrow = frames.read(narrow=False), frames.read(narrow=True)
     numbers = _link_to_numbers(explorer, folder, states, [one.numbers for one in wide])
     below = figure_menu.menu(numbers, *explorer.sources)
+    # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
+    tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
+    axis = _axis(frames.pictures(""), [one.kept for one in narrow]) if tall else ""
     if explorer.formula is not None:
         draw = partial(source.figure, values)
-        form = computed.html(explorer.formula, values, choices, frames, draw, folder)
+        form = computed.html(explorer.formula, values, choices, frames, draw, folder, axis)
         return f'<div class="ensedu-explorer"{data}>{form}{below}</div>'
     if choices:
         frames.check_weight()
     pictures = frames.pictures(explorer.alt())
-    # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
-    tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
-    axis = _axis(frames.pictures(""), [one.kept for one in narrow]) if tall else ""
     if not choices:
         frame = _framed(pictures + axis, frames.room() if axis else "")
         return f'<div class="ensedu-explorer"{data}>{frame}{below}</div>'

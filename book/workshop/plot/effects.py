@@ -22,7 +22,7 @@ from workshop.plot.panels import (
     widths,
     write_key,
 )
-from workshop.plot.style import MARKERS, MUTED, PAGE, Figure, color, house_style, label, look
+from workshop.plot.style import INK, MARKERS, MUTED, PAGE, Figure, color, house_style, label, look
 from workshop.plot.text_layout import SMALL
 
 Interval = tuple[Number, Number, Number]
@@ -58,15 +58,16 @@ def effects(
         Titles to the names whose difference is resolved, as an adjusted p-value may say. By default
         those whose interval does not hold 0.
     levels
-        Titles to what stands below a panel's title: what is at 0, in words.
+        Titles to what is at 0, in words: they stand there, below a panel's title.
     colors
         Some of the names to the method whose color and marker they get; a method's own name has
-        them without.
+        them without. Where all have one, it is that of marks alone.
     xlim
         Titles to the ends of their axes. By default each holds its intervals, and 0.
     """
     names = list(dict.fromkeys(name for table in columns.values() for name in table))
     methods = {name: name for name in names} | dict(colors or {})
+    one_method = len(names) > len({*methods.values()}) == 1
     narrow, (row, size) = look().narrow, (TALL, SMALL) if look().narrow else (ROW, TITLE)
     room = look().width - 2 * MARGIN - inches("+0.000") - 0.1 if narrow else WIDEST
     shown = {name: cut_to_lines(label(name), room, 2 - narrow, size, "bold") for name in names}
@@ -77,7 +78,6 @@ def effects(
     below = {title: cut_to_lines((levels or {}).get(title, ""), width) for title in columns}
     lines = {title: below[title].count("\n") + bool(below[title]) for title in columns}
     above = LINE * max(1 + heads[title].count("\n") + lines[title] for title in columns)
-    x, side = (0, "left") if narrow else (0.5, "center")
     with house_style():
         figure, found = panels(
             len(columns), height=row * len(names), columns=MOST_ACROSS, sharey=not narrow,
@@ -89,14 +89,18 @@ def effects(
             sure = [name for name, (low, _, high) in table.items() if low > 0 or high < 0]
             sure = sure if resolved is None else resolved.get(title, ())
             pad = 72 * LINE * lines[title] + 5
-            axes.set_title(heads[title], loc=side, pad=pad, fontsize=SMALL, weight="bold")
+            axes.set_title(heads[title], loc="left", pad=pad, fontsize=SMALL, weight="bold")
+            low, high = ends
+            half = inches(below[title]) / 2
+            zero = min(max(-width * low / (high - low), half), width - half) / width
             axes.annotate(
-                below[title], (x, 1), (0, 5), xycoords="axes fraction", ha=side, **BESIDE
+                below[title], (zero, 1), (0, 5), xycoords="axes fraction", ha="center", **BESIDE
             )  # fmt: skip
             for k, name in enumerate(names):
                 method, y = methods[name], k + (0.72 if narrow else 0.62)
                 pen: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), **BESIDE}
-                pen |= {"color": color(method), "bbox": PAPER, "va": "center"}
+                own = INK if one_method else color(method)
+                pen |= {"color": own, "bbox": PAPER, "va": "center"}
                 above_row, bold = y - 0.42, {"weight": "bold", "linespacing": 1.0}
                 if narrow:
                     axes.annotate(shown[name], (0, above_row), (0, 0), **pen | bold)

@@ -214,7 +214,7 @@ def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str)
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
         inside, [lower] * len(inside), ls="", marker="o", color=own, label=f"{called}, sources",
-        **_dot(len(row.sources) == 1),
+        clip_on=False, **_dot(len(row.sources) == 1),
     )  # fmt: skip
     axes.plot(
         [low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt",

@@ -90,7 +90,7 @@ def moving_curves(
     figure = growth_curves(
         numbers[along], {method: numbers[name] for method, name in curves.items()}, **options
     )
-    for line, name in zip(figure.axes[0].lines, curves.values(), strict=True):
+    for line, name in zip(figure.axes[0].lines, curves.values(), strict=False):
         line.set_gid(moves(along, name))
     return figure
 

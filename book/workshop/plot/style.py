@@ -106,6 +106,7 @@ RC: dict[str, Any] = LETTERS | {
     "axes.labelsize": 12,
     "xtick.labelsize": 11,
     "ytick.labelsize": 11,
+    "axes.titlelocation": "left",
     "axes.titlesize": 12,
     "axes.spines.top": False,
     "axes.spines.right": False,

@@ -101,10 +101,9 @@ def walks(f, learning_rate):
     return said, [*walk.T, *walk.mean(0)[:, None], *f.best[:, None]]
 
 
-def passes(f, rate, digits):
-    row = f.choices["rate"].index(rate)
-    own = f.averaged[digits][row]
-    return [f.passes[-1], own[-1], f.off[digits][row]], [own]
+def passes(f):
+    lower = [on < off for one in f.on for on, off in zip(f.on[one], f.off[one], strict=True)]
+    return [sum(lower), len(lower), f.passes], [*f.on.values(), *f.off.values()]
 
 
 def trained(f, noise):
@@ -269,7 +268,9 @@ def memory(f, width, ensemble_size):
     def part(batch):
         return np.divide(*(f.kept(k, width, batch, ensemble_size) for k in (BATCH, DEEP)))
 
-    return [part(1), part(width), width], [[part(batch) for batch in f.steps]]
+    parts = [*map(part, f.steps)]
+    parts.insert(f.steps.index(width) + 1, np.nan)  # the rule folds from there on
+    return [part(1), part(width), width], [parts]
 
 
 SHOWN = {

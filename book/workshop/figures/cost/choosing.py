@@ -14,8 +14,18 @@ from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
 from workshop.plot.forest import BAND, LANE, REFERENCE, WAYS, keep_off_zero
-from workshop.plot.moving import Computed, moves, steps
-from workshop.plot.panels import EDGE, LINE, TITLE, inches, place, set_axis, set_row_axis, write
+from workshop.plot.moving import POINTS, Computed, moves, steps
+from workshop.plot.panels import (
+    EDGE,
+    LINE,
+    TITLE,
+    inches,
+    keep_in_sight,
+    place,
+    set_axis,
+    set_row_axis,
+    write,
+)
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
 from workshop.plot.text_layout import SMALL
 
@@ -45,6 +55,8 @@ REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALE
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
 #: How much of an axis is covered, beyond what is paid.
 BEYOND = 0.15
+#: How much of the row of who is struck out.
+FADED = 0.5
 
 
 class Budget(Computed):
@@ -130,23 +142,31 @@ class Budget(Computed):
                 _draw_gain(gains, y, name, self.beside[name])
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
-                at = under + (k + 0.5) * step - narrow * (step / 2 - 0.04)
+                middle = under + (k + 0.5) * step - narrow * 0.06
+                at = middle - narrow * (step / 2 - 0.1)
                 style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
                 if narrow:  # where names stand the lines of their panel pause
                     top = y + 0.5 - 0.04 / step
                     gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
                 write(figure, x, at, words, va="center", **style)
-                struck = place(figure, x, at - step / 2, wide, step)
-                struck.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
-                struck.axis("off")
-                struck.plot(
-                    found["across"], found[f"row_{k}"], color=own, lw=0.9, label="_struck",
-                    gid=moves("across", f"row_{k}"),
-                )  # fmt: skip
+                # Its row fades, and its name is struck out.
+                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * step, "label": "_faded"}
+                strike = {"color": own, "lw": 0.9, "label": "_struck"}
+                for over, looks in (
+                    (place(figure, x, middle - step / 2, left + width - x, step), cover),
+                    (place(figure, x, at - step / 2, wide, step), strike),
+                ):
+                    over.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
+                    over.axis("off")
+                    over.plot(
+                        found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
+                        solid_capstyle="butt", **looks,
+                    )  # fmt: skip
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
             write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
+            keep_in_sight(figure, head - LINE - 0.05, 2 * LINE + 0.09)
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
                 paid = place(figure, *corner, price, count * step)

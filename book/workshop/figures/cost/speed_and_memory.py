@@ -1,10 +1,15 @@
 """What *Speed and memory* draws and says: times, and bytes that are kept."""
 
+from bisect import bisect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from workshop import plot
-from workshop.plot.style import MUTED, Figure
+from workshop.plot.panels import label_ticks
+from workshop.plot.style import MUTED, Figure, house_style, look
+from workshop.plot.text_layout import SMALL
 
 # Captions.
 TIMES = (
@@ -13,10 +18,12 @@ TIMES = (
 )
 MEMORY = (
     "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
-    "line falls where the rule begins to fold. Counted with Adam, without what is needed for a "
+    "line ends where the rule begins to fold. Counted with Adam, without what is needed for a "
     "moment only."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
+FOLDS = "the rule folds here"
+OFF: Any = {"textcoords": "offset points", "fontsize": SMALL}
 
 
 class Times:
@@ -50,10 +57,8 @@ class Times:
         )
         (axes,) = figure.axes
         axes.axhline(1, color=MUTED, lw=1, zorder=0)
-        axes.annotate(
-            "four networks in turn", (self.batches[0], 1), (0, 9), textcoords="offset points",
-            color=MUTED, fontsize=11,
-        )  # fmt: skip
+        with house_style():
+            axes.annotate("four networks in turn", (self.batches[0], 1), (0, 9), color=MUTED, **OFF)
         return figure
 
     def say(self, width: int) -> str:
@@ -81,7 +86,7 @@ class Memory:
 
     def draw(self, width: int, ensemble_size: int) -> Figure:
         """Draw both ensembles over the number of examples, as parts of the deep ensemble's."""
-        return plot.growth_curves(
+        figure = plot.growth_curves(
             self.steps,
             {
                 method: [self.kept(method, width, B, ensemble_size) for B in self.steps]
@@ -93,6 +98,17 @@ class Memory:
             relative_to="deep_ensemble",
             ylim=(0, 1.2),
         )
+        (axes,) = figure.axes
+        with house_style():
+            whole, part = axes.lines
+            whole.set_marker("None")
+            # Between the last example that is scaled and the first that is folded there is none.
+            part.set_data(*np.insert(part.get_xydata(), bisect(self.steps, width), np.nan, 0).T)
+            axes.axvline(width, color=MUTED, lw=1, ls=":", zorder=0)
+            axes.annotate(FOLDS, (width, 1.09), (-4, 0), color=MUTED, ha="right", **OFF)
+            last = self.steps[-1]
+            label_ticks(axes, [1, 8, 64, 1024, *([] if look().narrow else [last])])
+        return figure
 
     def say(self, width: int, ensemble_size: int) -> str:
         """Say which part a BatchEnsemble keeps with one example, and with as many as inputs."""

@@ -68,11 +68,15 @@ class Saves(Computed):
             ylabel="parameters, % of the deep ensemble's",
             log_x=True,
             ylim=(0, TOP),
+            level=("1/M", found["limit"][0]),
         )
-        axes, look = figure.axes[0], {"color": MUTED, "zorder": 1}
+        axes = figure.axes[0]
+        axes.lines[0].set_marker("None")
+        axes.lines[-1].set_gid(moves("ends", "limit"))
         with house_style():
-            axes.plot(found["ends"], found["limit"], gid=moves("ends", "limit"), lw=1, **look)
-            right = {"ha": "right", "va": "center", "fontsize": SMALL}
-            axes.text(found["ends"][1], 130, "stores more", **right, **look)
+            axes.text(
+                found["ends"][1], 130, "stores more", ha="right", va="center", fontsize=SMALL,
+                color=MUTED,
+            )  # fmt: skip
         axes.axhspan(100, TOP, fc=MUTED, alpha=0.15, lw=0, zorder=0)
         return figure

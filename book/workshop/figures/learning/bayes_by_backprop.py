@@ -36,8 +36,8 @@ TUG = (
 )
 ELLIPSES = (
     "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
-    "too sure, and it sticks out across it, so the line is too unsure at 3. Ellipses: two standard "
-    "deviations. The other panel: the standard deviation of the line's height."
+    "too sure, and it sticks out across it, so the line is too unsure at the data. Ellipses: two "
+    "standard deviations. The other panel: the standard deviation of the line's height."
 )
 DISTANCES = (
     "None of these has the right standard deviation in all three places. Above 1 it is less sure "
@@ -56,7 +56,6 @@ APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
 MISFIT: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": ":"}
 TURN = np.linspace(0, 2 * np.pi, 200)
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
-BOLD: dict[str, Any] = {"weight": "bold", "fontsize": SMALL}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +113,8 @@ class Tug:
             for name, (y, style) in parts.items():
                 axes.plot(sigma, y, label=name, **style)
             axes.plot([best], [sum(self.parts(points, best))], "o", ms=9, color=INK, label="least")
-            axes.set(
-                xscale="log", xlim=(0.02, 2), ylim=(0, 6), xlabel="σ of the slope", title="nats"
-            )
+            axes.set(xscale="log", xlim=(0.02, 2), ylim=(0, 6), xlabel="σ of the slope")
+            axes.set_title("nats", loc="left")
             number_ticks(axes, x=[0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
             write_key(figure, {name: style for name, (_, style) in parts.items()})
         return figure
@@ -168,17 +166,15 @@ class Lines(Computed):
         """Draw both posteriors of two weights, and the doubt in f(x)."""
         found = self.numbers(inputs_around)
         with plot.house_style():
-            figure, [left, right] = plot.panels(2, height=(2.2, 1.9))
-            curves = []
-            for name, words, style, y in (
-                ("exact", "exact posterior", EXACT, 0.97), ("apart", "mean-field", APART, 0.86),
-            ):  # fmt: skip
+            figure, [left, right] = plot.panels(2, height=(2.2, 1.9), top=LINE + 0.1)
+            curves, key = [], {"exact posterior": EXACT, "mean-field": APART}
+            for name, (words, style) in zip(("exact", "apart"), key.items(), strict=True):
                 names, own = (f"{name}_intercept", f"{name}_slope"), style | {"label": words}
                 left.plot(*(found[one] for one in names), gid=moves(*names), **own)
-                left.text(0.99, y, words, transform=left.transAxes, color=own["color"],
-                          ha="right", va="top", **BOLD)  # fmt: skip
                 curves.append((found[name], own | {"gid": moves("x", name)}))
-            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5), title="two weights")
+            write_key(figure, key)
+            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5))
+            left.set_title("two weights", loc="left")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
             draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))
             right.set(xlim=(-2, 5), ylim=(0, 1))
@@ -191,7 +187,8 @@ def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -
         axes.plot(x, y, **style)
     foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False} | ticks
     axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
-    axes.set(xlabel="x (ticks: data)", title="standard deviation of f(x)")
+    axes.set(xlabel="x (ticks: data)")
+    axes.set_title("standard deviation of f(x)", loc="left")
 
 
 @dataclass(eq=False)
@@ -211,7 +208,8 @@ class Distances:
             right = ends_room(self.names.values())
             figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
             axes.set_yscale("function", functions=(np.sqrt, np.square))
-            axes.set(title="σ over that of NUTS", xlim=(-0.2, 2.15), ylim=(0, 5))
+            axes.set_title("σ over that of NUTS", loc="left")
+            axes.set(xlim=(-0.2, 2.15), ylim=(0, 5))
             axes.set_xticks(range(3), places)
             number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])
             axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)

@@ -2,15 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib.ticker import MultipleLocator
 from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import draw_doubt
-from workshop.plot.panels import beside, name_beside_or_above, names_room, number_ticks, panels
-from workshop.plot.style import MUTED, Figure, color, house_style
+from workshop.plot.panels import (
+    beside,
+    key_room,
+    name_beside_or_above,
+    names_room,
+    number_ticks,
+    panels,
+    write_key,
+)
+from workshop.plot.style import MUTED, PAGE, Figure, color, house_style
 
 # Captions.
 LIVE = (
@@ -23,12 +33,12 @@ LIVE_ALT = (
 )
 SPREAD = (
     "A higher rate moves passes apart; more points do not bring them together. Standard deviation "
-    "of passes, or members, where there are points, over 10 data sets. By the rate: 60 points."
+    "of passes, or members, where there are points, over 10 data sets. Left: 60 points."
 )
 PASSES = (
     "In four of eight cases 64 passes with masks beat one pass with masks off, in four they do "
-    "not. Both are the same networks, trained with masks; gray: trained without. Lower is better; "
-    "means over 10 splits."
+    "not. Both are the same networks, trained with masks; gray: trained without. Further left is "
+    "better; means over 10 splits."
 )
 DOUBT = (
     "In the gap, where it should doubt most, dropout in one hidden layer doubts least. Standard "
@@ -53,7 +63,8 @@ class Spread:
         with house_style():
             figure, (left, right) = panels(2, height=HIGH, sharey=True)
             left.plot([*self.by_rate], [*self.by_rate.values()], "o-", color=OURS)
-            left.set(xlabel="rate", title="by the rate")
+            left.set(xlabel="rate")
+            left.set_title("standard deviation of passes", loc="left")
             for words, (method, own) in self.by_number.items():
                 right.plot([*own], [*own.values()], "o-", color=color(method))
                 beside(
@@ -65,7 +76,8 @@ class Spread:
                     ha="center",
                     weight="bold",
                 )
-            right.set(xlabel="points", title="by the number of points")
+            right.set(xlabel="points")
+            right.set_title("the same, with more points", loc="left")
             for axes, values in ((left, [*self.by_rate]), (right, [*own])):
                 axes.set(xscale="log", ylim=(0, 0.19), yticks=[0, 0.05, 0.1, 0.15])
                 number_ticks(axes, values)
@@ -82,48 +94,50 @@ class Spread:
 
 @dataclass(eq=False)
 class Passes:
-    """The NLL of an average, by the number of passes."""
+    """The NLL of an average of passes, and of one pass with masks off."""
 
-    #: The numbers S of passes, and the rates.
-    passes: Sequence[int]
+    #: How many passes are averaged, and the rates.
+    passes: int
     rates: Sequence[float]
-    #: Numbers of digits to train on, as they are called, to NLLs, (rates, S).
-    averaged: Mapping[str, Float[Array, "R S"]]
-    #: To those of the same networks with masks off, (rates,).
+    #: Numbers of digits to train on, as they are called, to NLLs, (rates,).
+    on: Mapping[str, Float[Array, " R"]]
+    #: To those of the same networks with masks off.
     off: Mapping[str, Float[Array, " R"]]
     #: To that of a network trained without masks.
     plain: Mapping[str, float]
 
-    def __post_init__(self) -> None:
-        self.choices = {"rate": [*self.rates], "digits": [*self.averaged]}
-
-    def of(self, rate: float, digits: str) -> dict[str, tuple[Float[Array, " S"], str]]:
-        """Return what each line is called, its heights, and its color."""
-        row, flat = self.choices["rate"].index(rate), np.ones(len(self.passes))
-        return {
-            "plain network": (self.plain[digits] * flat, GRAY),
-            "masks off": (self.off[digits][row] * flat, OURS),
-            "masks on": (self.averaged[digits][row], OURS),
+    def draw(self) -> Figure:
+        """Draw a panel a number of digits, with a row a rate, from masks off to masks on."""
+        rows = [*reversed(range(len(self.rates)))]
+        looks: dict[str, Any] = {"ls": "none", "ms": 8, "color": OURS, "mew": 1.5}
+        key = {
+            f"masks on, {self.passes} passes": looks | {"marker": "o"},
+            "masks off": looks | {"marker": "o", "mfc": PAGE},
+            "trained without": {"color": GRAY, "lw": 1.5},
         }
-
-    def draw(self, rate: float, digits: str) -> Figure:
-        """Draw a dot a number of passes, and two lines that make none."""
-        found = self.of(rate, digits)
         with house_style():
-            figure, (axes,) = panels(1, height=HIGH, **names_room([*found]))
-            for (name, (values, own)), style in zip(found.items(), ("-", "--", "o-"), strict=True):
-                axes.plot(self.passes, values, style, color=own, label=name)
-            axes.set(xscale="log", yscale="log", ylim=(0.07, 0.4), xlabel="passes")
-            axes.set_title("NLL, nats a digit", loc="left")
-            number_ticks(axes, self.passes, [0.1, 0.2, 0.4])
-            name_beside_or_above(figure, axes)
+            figure, found = panels(2, height=1.5, top=key_room())
+            for axes, (digits, on), off in zip(
+                found, self.on.items(), self.off.values(), strict=True
+            ):
+                axes.axvline(self.plain[digits], color=GRAY, lw=1.5)
+                axes.hlines(rows, on, off, color=OURS, lw=2, alpha=0.6)
+                for name, values in zip(key, (on, off), strict=False):
+                    axes.plot(values, rows, label=name, **key[name])
+                axes.set(ylim=(-0.6, len(rows) - 0.4), xlabel="NLL, nats a digit")
+                axes.margins(x=0.08)
+                axes.xaxis.set_major_locator(MultipleLocator(0.02))
+                axes.set_yticks(rows, [f"{rate:g}" for rate in self.rates])
+                axes.set_title(f"rate, {digits} digits", loc="left")
+                axes.grid(axis="x")
+            write_key(figure, key)
         return figure
 
-    def say(self, rate: float, digits: str) -> str:
-        _, (off, _), (on, _) = self.of(rate, digits).values()
+    def say(self) -> str:
+        lower = np.array([*self.on.values()]) < np.array([*self.off.values()])
         return (
-            f"{self.passes[-1]} passes with masks: NLL {on[-1]:.3f}; one pass with masks off: "
-            f"{off[-1]:.3f}."
+            f"In {lower.sum()} of {lower.size} cases {self.passes} passes with masks have the "
+            "lower NLL."
         )
 
 

@@ -105,8 +105,10 @@ class Forest:
         every = [one for rows in self.effects.values() for one in rows.values()]
         middles = [one.interval[1] for one in every]
         self.words = sorted({one.word for one in every})
-        # One axis for all choices, in halves; what leaves it is an arrowhead.
-        self.ends = math.floor(2 * min(middles)) / 2 - 1.5, math.ceil(2 * max(middles)) / 2 + 0.5
+        # One axis for all choices, in halves; what leaves it is an arrowhead. At its end the words
+        # of that side have room beside what stands at 0.
+        low, high = math.floor(2 * min(middles)) / 2, math.ceil(2 * max(middles)) / 2
+        self.ends = low - 1.5, max(high + 0.5, 1.0)
 
     def draw(self, temperature: str) -> Figure:
         """Draw a row a contestant."""
@@ -162,6 +164,7 @@ class Luck:
             for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
                 axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
             axes.axvline(0, color=color("single"), lw=1.4)
+            axes.axhline(splits - 0.5, color=MUTED, lw=0.8)  # what follows sums them up
             axes.set(xlabel=f"difference in NLL on {self.data}, nats")
             axes.set_ylim(len(rows) - 0.5, -0.5)
             ends = axes.get_xlim()

@@ -40,6 +40,10 @@ export const enroll = (name, explorer) => {
 };
 export const figureOf = ({ root }) => root.closest("figure") ?? root;
 
+// An axis below what stays in sight knows how high that is.
+export const keepAbove = (explorer, held) =>
+  new ResizeObserver(() => explorer.style.setProperty("--ensedu-bar", `${held.offsetHeight}px`)).observe(held);
+
 // Links in the text say whether their figure stands as they set it; what an X-ray does not name is 0.
 const links = new Map(); // by a figure's name, each with what it asks for
 export const mark = (name, state) => {

@@ -50,9 +50,12 @@ def sides(draw: Draw) -> dict[str, Any]:
 
 def html(
     figure: Computed, values: Mapping[str, Any], choices: Mapping[str, Sequence[Any]],
-    whole: Frames, draw: Draw, folder: Path,
+    whole: Frames, draw: Draw, folder: Path, axis: str = "",
 ) -> str:  # fmt: skip
-    """Return the figure at `values`, which `draw` draws, with controls and what moves it."""
+    """Return the figure at `values`, which `draw` draws, with controls and what moves it.
+
+    Of one whose axis stays in sight the controls, and what they answer, do.
+    """
     axes = Frames([lambda: bare(draw())], folder)
     rows = itertools.product(*({options[0], options[-1]} for options in choices.values()))
     sentences = [figure.say(**dict(zip(choices, row, strict=True))) for row in rows]
@@ -71,10 +74,13 @@ def html(
         keys = "With keys, <kbd>Page Down</kbd> takes the next one, and arrows move it."
         hints.append(f"Drag a point. <span>{keys}</span>")
     hint = "".join(f'<p class="ensedu-hint ensedu-drag">{words}</p>' for words in hints)
+    room = f' style="{axes.room()}"' if axis else ""
+    held = f"{controls(choices, values, whole.key)}{said(now, sentences)}"
+    held = f'<div class="ensedu-held">{held}</div>' if axis else held
     return (
-        f'<div class="ensedu-computed">{controls(choices, values, whole.key)}'
-        f"{said(now, sentences)}<template>{hint}"
-        f'<div class="ensedu-frame ensedu-axes">{axes.pictures("")}</div></template>'
+        f'<div class="ensedu-computed">{held}<template>{hint}'
+        f'<div class="ensedu-frame ensedu-axes"{room}>{axes.pictures("")}{axis}'
+        "</div></template>"
         f'<div class="ensedu-frame ensedu-whole">{whole.pictures(now)}</div>'
         f'<p class="ensedu-setting">Set to {setting(values)}.</p>'
         f'<script type="application/json">{embedded(plain(state))}</script></div>'

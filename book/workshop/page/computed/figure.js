@@ -1,6 +1,6 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
-import { arrive, asRead, controlOf, enroll, mark } from "../common/figures.js";
+import { arrive, asRead, controlOf, enroll, keepAbove, mark } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
 import { grip, plot, shape } from "./plot.js";
 
@@ -150,6 +150,8 @@ const setUpFigure = (root) => {
     one.element.addEventListener("change", rest);
   }
   root.querySelector(".ensedu-sliders").hidden = false;
+  const held = root.querySelector(".ensedu-held");
+  if (held) keepAbove(root.closest(".ensedu-explorer"), held);
   root.classList.add("ensedu-on");
   enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy });
 };

@@ -30,7 +30,7 @@ const setUpGuess = (root) => {
   const empty = () => ({ drawn: x.map((_, i) => (i ? null : truth[0])), shown: false });
   const stored = storing(() => JSON.parse(localStorage.getItem(key)));
   let { drawn, shown } = stored?.drawn?.length === x.length ? stored : empty();
-  let [column, drawing, handle, last] = [1, null, null, null];
+  let [column, drawing, handle, ghost, last] = [1, null, null, null, null];
 
   const update = () => {
     const unseen = x.map(() => NaN);
@@ -38,6 +38,7 @@ const setUpGuess = (root) => {
     drawing.draw({ x, drawn: line, truth: shown ? truth : unseen, beside: shown ? beside : unseen }, "What you drew");
     root.classList.toggle("ensedu-shown", shown);
     show.disabled = drawn.includes(null);
+    ghost.classList.toggle("ensedu-gone", drawn[1] !== null);
     again.hidden = drawn.every((value, i) => !i || value === null);
     const sentence = shown ? compared(drawn, truth, asked) : "";
     if (live.textContent !== sentence) live.textContent = sentence;
@@ -82,12 +83,16 @@ const setUpGuess = (root) => {
       return true;
     };
     const { viewBox, ...place } = panel.view;
-    const whole = shape("rect", place);
+    // A stroke may begin and end outside the axes.
+    const whole = shape("rect", { width: "100%", height: "100%" });
+    const muted = "--light: var(--pst-color-text-muted); --dark: var(--light)";
+    const begin = `M${panel.x.to(x[0])} ${panel.y.to(truth[0])}h30`;
+    ghost = shape("path", { d: begin, class: "ensedu-ghost", style: muted, "stroke-dasharray": "4 4" });
     handle = shape("rect", {
       ...place, width: 26, rx: 5, tabindex: 0, role: "slider", "aria-valuemin": 0, "aria-valuemax": top,
       "aria-orientation": "vertical", "aria-label": "Your line. Left and right choose a point, up and down move it",
     });
-    made.svg.append(handle, whole);
+    made.svg.append(ghost, handle, whole);
     grip(made.svg, panel, whole, { move, press: () => false, end });
     grip(made.svg, panel, handle, { move, press, end });
     update();

@@ -10,12 +10,15 @@ import numpy as np
 from workshop.page.computed import plain, sides
 from workshop.page.frames import Frames, embedded
 from workshop.plot.moving import bare, moves
-from workshop.plot.panels import place
-from workshop.plot.style import DOUBT, INK, MUTED, PALETTE, Figure, house_style
+from workshop.plot.panels import ends_room, name_curves, place
+from workshop.plot.style import DOUBT, INK, MUTED, PALETTE, Figure, house_style, look
 
-#: Inches: of the picture, which is as wide in a box as on a phone, and of its axes.
-SIZE, AXES = (3.5, 2.5), (0.55, 0.36, 2.8, 1.55)
-DRAWN: dict[str, Any] = {"color": INK, "lw": 2.5, "marker": "o", "ms": 5}
+#: Inches: of the picture, wide and narrow, and around its axes, whose right has room for names.
+SIZES = (4.6, 2.9), (3.5, 2.5)
+LEFT, ABOVE, BELOW = 0.55, 0.36, 0.59
+DRAWN: dict[str, Any] = {"color": INK, "lw": 2.5, "marker": "o", "ms": 5, "label": "you"}
+#: What stands behind the truth, and behind what is shown with it.
+TRUE, BESIDE = "true", "error"
 BUTTON = "sd-btn sd-btn-outline-primary"
 WORDS = {
     "far": "You are furthest off at {x}: you drew {drawn}, and it is {truth}.",
@@ -32,7 +35,7 @@ class Guess:
     asked
         What the notebook asks, where nobody can draw.
     question, key, answer
-        What is asked here, what is seen then, and why it is so, as HTML.
+        What is asked here, how the truth is known, and why it is so, as HTML.
     title, xlabel
         What the axes say.
     each
@@ -44,7 +47,7 @@ class Guess:
     truth
         Returns what is true at each x.
     beside
-        Returns what is shown with it, if anything.
+        Returns the error that is shown with it, if any.
     unit
         What stands behind a value, which then is said without decimals.
     method
@@ -72,12 +75,17 @@ def draw(guess: Guess) -> Figure:
     """Draw the axes, the truth, and in the place of what a reader draws the truth as well."""
     truth, beside = guess.truth(), guess.beside()
     with house_style():
-        figure = Figure(figsize=SIZE)
-        axes = place(figure, *AXES)
+        wide, high = SIZES[look().narrow]
+        figure, right = Figure(figsize=(wide, high)), ends_room([TRUE, BESIDE])
+        axes = place(figure, LEFT, ABOVE, wide - LEFT - right, high - ABOVE - BELOW)
         own = DOUBT if guess.method == "doubt" else PALETTE[guess.method]
         if beside:
-            axes.plot(guess.x, beside, color=MUTED, lw=2, ls="--", gid=moves("x", "beside"))
-        axes.plot(guess.x, truth, color=own, lw=3, gid=moves("x", "truth"), clip_on=False)
+            axes.plot(
+                guess.x, beside, color=MUTED, lw=2, ls="--", gid=moves("x", "beside"), label=BESIDE
+            )
+        axes.plot(
+            guess.x, truth, color=own, lw=3, gid=moves("x", "truth"), clip_on=False, label=TRUE
+        )
         axes.plot(guess.x, truth, gid=moves("x", "drawn"), clip_on=False, **DRAWN)
         first, last = guess.x[0], guess.x[-1]
         room = (last / first) ** 0.06 if guess.log else 0.06 * (last - first)
@@ -90,6 +98,7 @@ def draw(guess: Guess) -> Figure:
         axes.set_title(guess.title, loc="left")
         axes.set_xlabel(guess.xlabel)
         axes.grid(axis="y")
+        name_curves(figure, axes)
     return figure
 
 

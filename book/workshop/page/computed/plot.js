@@ -93,7 +93,10 @@ export const plot = (holder, parts, built) => {
             if (!gone) element.setAttribute("d", d(...places));
           }
         }
-        const named = marks.filter((mark) => mark.named.length);
+        const ended = ({ of }) => Number.isFinite(numbers[of[1]].at(-1));
+        const labeled = marks.filter((mark) => mark.named.length);
+        for (const mark of labeled) for (const one of mark.named) one.style.display = ended(mark) ? "" : "none";
+        const named = labeled.filter(ended);
         const ends = named.map(({ of: [, name] }) => y.to(numbers[name].at(-1)));
         apart(ends, view.y - LINE / 2, view.y + view.height + LINE / 2).forEach((place, i) => {
           const [[words, lead], right] = [named[i].named, view.x + view.width];

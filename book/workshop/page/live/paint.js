@@ -206,7 +206,9 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
   if (found) {
     if (!compared) {
       band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
+      context.setLineDash([4, 3]);
       edges(context, frame, grid, found.mean, found.total, faded(color, look.edge), 1);
+      context.setLineDash([]);
     }
     band(context, frame, grid, found.mean, found.epistemic, faded(color, look.differ));
   }
