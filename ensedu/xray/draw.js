@@ -123,7 +123,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     } else if (box.look === "lent") {
       fill(gray, 0.16 * alpha);
     } else if (box.look === "made") {
-      fill(own, alpha * (image ? 0.45 : box.drawn ? 0.2 : 0));
+      fill(own, alpha * (image ? 0.8 : box.drawn ? 0.2 : 0));
       context.strokeStyle = ink;
       context.setLineDash([3, 3]);
       context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));

@@ -100,7 +100,7 @@ const makeStage = (on) => {
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
     const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
-    return textureImage(key, as === "made" ? 75 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    return textureImage(key, as === "made" ? 115 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 
   const render = (state, layers, unit, lit, now) => {

@@ -1,6 +1,6 @@
 // What stands in the arrays: the model's own values where the page has them, else small numbers drawn
 // from a seed. Any entry can be asked for alone, so that a layer of millions costs nothing.
-const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.1, 0.2, 0.5], input: [-1, 1, 2] };
+const CHOICES = { weight: [-3, -2, -1, 1, 2, 3], factor: [-1, 0.5, 1, 2], spread: [0.2, 0.5, 1], input: [-1, 1, 2] };
 const KINDS = ["W", "r", "s", "b", "σW", "σr", "σs", "σb", "x"];
 
 const SEED = 0x1d62bacb;

@@ -9,7 +9,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims("counting/batch-ensemble", unclaimed={
     "no measured number": ["every weight that is not 0"],
     "the box's question": ["A weight matrix has 50 rows and"],
-    "what rank 1 is": ["So a matrix of rank 1 has"],
+    "what rank 1 is": ["A matrix has rank 1 if all"],
 })  # fmt: skip
 says = CLAIMS.says
 BATCH, DEEP = METHODS = "batch_ensemble", "deep_ensemble"
@@ -67,7 +67,7 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
 says("two vectors, 100 numbers in all, which are", lambda: sum(own.size for own in FAST))
 says("which are 4% of a matrix", lambda: sum(own.size for own in FAST) / W.size)
-says("which is 75% of a matrix for each",
+says("three quarters of a matrix, or 75%",
      lambda: counting.layer(50, 50, DEEP, 4, bias=False).total / (4 * W.size) - 1 / 4)
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)

@@ -93,7 +93,7 @@ says(["MC dropout ends above 0 at every", "MC dropout is independent at no rate"
      lambda: all(chi(Modulation("bernoulli", p=p)) > 0 for p in (0.01, 0.5, 0.99)))
 says("only falls from 0.40 to 0.29", lambda: (spread(0.0, "spread"), spread(0.75, "spread")))
 says("At 1 you see a single curve", lambda: spread(1.0, "spread") < 1e-3)
-says(["χ at the start, width 1,024", "lower than in the second figure, because"],
+says(["χ at the start, width 1,024", "lower here than in the second figure, because"],
      lambda: chi_of_digits(init_std=0.1) < chi(NEAR) and chi_of_digits() < chi(NORMAL))
 says("about 0.9 | 0.05", lambda: (chi_of_digits(init_std=0.1), ratio("near")))
 says("about 0.3 | 0.26", lambda: (chi_of_digits(), ratio("normal")))

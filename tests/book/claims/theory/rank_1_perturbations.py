@@ -52,7 +52,7 @@ says(["up and down, where rank-1 hardly does", "to first order, but independent 
          [points[:, 1].std() for points in own.values()]
          for own in perturbed.clouds([0.03, 0.1]).values())), "so it is with any weights")
 says("only 16 equally likely draws", lambda: len(CELL["Z"]))
-says("Only if p is 0, and those of",
+says("of a column only if q is 0",
      lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
 says("at most m + n - 1 dimensions", lambda: 7 + 5 - (35 - still()))
 says("it is 99 directions of 2,500", lambda: (50 + 50 - 1, 50 * 50))
