@@ -351,7 +351,7 @@ def test_what_a_page_shows_is_what_is_printed(page, nets, capsys):
     for arguments, output in shown:
         assert command.main(arguments.split()) == 0
         assert capsys.readouterr().out == output
-    # What trains for minutes, on a table of the reader's, is tests/contest/test_compare.py's.
+    # What trains for minutes is tests/contest/one_table/test_compare.py's.
     for arguments in re.findall(r"^python -m ensedu (?!compare)(.*)$", text, flags=re.MULTILINE):
         (nets / "nets.py").write_text(textwrap.dedent(OWN))
         assert command.main(arguments.split()) == 0

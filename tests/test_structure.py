@@ -34,7 +34,7 @@ INSIDE = {
     ),
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),
-        ("stand_ins", "member_weights"),
+        ("module_specs", "member_weights"),
         ("traced", "runner", "model_checks", "member_copies"),
         ("model_ensemble",),
         ("ensemble",),

@@ -85,7 +85,7 @@ def test_the_comparison_passes_a_right_ensemble_and_no_other(spoil, words):
 
 
 def test_only_an_error_of_the_package_that_says_what_works_is_a_result():
-    with pytest.raises(ValueError, match="no layer to swap") as caught:
+    with pytest.raises(ValueError, match="no weight to convert") as caught:
         ensemble(nn.ReLU(), "batch_ensemble", trial.M)
     assert oracle.named(caught.value)
     with pytest.raises(ValueError, match="accepted") as caught:

@@ -164,7 +164,7 @@ def _with_weights(
     """Give members weights and buffers: fast weights around the model's own, or distributions."""
     if not plan.sources:
         raise ValueError(
-            "model has no layer to swap; accepted is a model with a weight, such as that of an "
+            "model has no weight to convert; accepted is a model with a weight, such as that of an "
             "nn.Linear or nn.Conv2d, that is not listed in shared"
         )
     warn_of_training_lost(model, method, shared, options)

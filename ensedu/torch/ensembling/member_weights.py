@@ -13,8 +13,8 @@ from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.ensembling.copies import copy_model
+from ensedu.torch.ensembling.module_specs import HANDED_ON
 from ensedu.torch.ensembling.parameter_plan import Plan, Use, multiplier
-from ensedu.torch.ensembling.stand_ins import HANDED_ON
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
@@ -117,7 +117,7 @@ def with_arrays(
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
     stored = copy_model(model)
-    modules, biases = dict(model.named_modules()), plan.weights
+    modules, biases = dict(model.named_modules()), plan.bias_of_weight
     placed: set[str] = set()
     places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
     for name, module in model.named_modules(remove_duplicate=False):

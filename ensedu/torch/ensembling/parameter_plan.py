@@ -48,7 +48,7 @@ class Plan:
     sources: dict[str, tuple[str, str]]
 
     @property
-    def weights(self) -> dict[str, str]:
+    def bias_of_weight(self) -> dict[str, str]:
         """The names of all weights outside of `layers`, and those of their biases, or ""."""
         biases: dict[str, str] = {}
         for name, (path, kind) in self.sources.items():

@@ -10,15 +10,15 @@ from torch import Tensor, nn
 
 from ensedu.torch.ensembling import hidden_axis
 from ensedu.torch.ensembling.batching_rules import dropout_rule, refresh_flat_weights
-from ensedu.torch.ensembling.one_pass import LazyParameters, Run
-from ensedu.torch.ensembling.parameter_plan import PRODUCTS, Plan
-from ensedu.torch.ensembling.stand_ins import (
+from ensedu.torch.ensembling.module_specs import (
     Change,
     ModuleSpecs,
     apply_changes,
     find_changes,
     snapshot,
 )
+from ensedu.torch.ensembling.one_pass import LazyParameters, Run
+from ensedu.torch.ensembling.parameter_plan import PRODUCTS, Plan
 from ensedu.torch.ensembling.traced import Traced
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
 
@@ -181,7 +181,7 @@ class Runner:
 
     def _trace(self, run: Run, inputs: Any) -> Any:
         """Run as a compiler can follow."""
-        clones = self._traced.trains()
+        clones = self._traced.copy_modes()
         shared, stacked = self._values(run, clones=clones)
         outputs = self._traced.outputs(run, shared, stacked, *inputs)
         if clones:

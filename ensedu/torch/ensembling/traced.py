@@ -19,8 +19,8 @@ from ensedu.torch.ensembling.batching_rules import (
     mask_shape,
     refresh_flat_weights,
 )
+from ensedu.torch.ensembling.module_specs import ModuleSpecs
 from ensedu.torch.ensembling.one_pass import Noise, Run
-from ensedu.torch.ensembling.stand_ins import ModuleSpecs
 from ensedu.torch.trees import map_tensors, named_tensors
 
 
@@ -41,7 +41,7 @@ class Traced:
             elif "forward" not in own:
                 own |= self.forward_of(self._copies[path])
 
-    def trains(self) -> bool:
+    def copy_modes(self) -> bool:
         """Put each module in the mode that it has in the net; return whether one trains."""
         for path, part in self._copies.items():
             part.training = self._specs[path].stored.training

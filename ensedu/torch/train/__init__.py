@@ -1,1 +1,1 @@
-"""Train and predict: losses, the training loop, checkpoints."""
+"""Train and predict: batches, the training loop, checkpoints."""
