@@ -18,9 +18,9 @@ LIVE_ALT = (
     "one whose members start from random signs, one whose members start the same, before training."
 )
 ALIKE = (
-    "Near 1 the four members are nearly one network; from random signs they differ about as much "
-    "as four networks do. How often two members disagree on test images, divided by how often they "
-    "would if each were wrong independently. Means over 10 splits."
+    "Four members that start near 1 stay nearly one network; from random signs they differ about "
+    "as much as four networks do. How often two members disagree on test images, divided by how "
+    "often they would if each were wrong independently. Means over 10 splits."
 )
 DIVERSITY = (
     "Members that differ more make a good ensemble, or a bad one. Marks: trained on the average of "
