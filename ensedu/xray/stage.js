@@ -237,9 +237,10 @@ const makeStage = (on) => {
       const line = near && Math.max(ratio, 1 / ratio) > 6;
       context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
       if (!line) {
-        if (member < 0 || !"rs".includes(letter) || Math.min(w > h ? w : h, (w > h ? w : h) * (down ? ratio : 1 / ratio)) < 50) continue;
+        const long = Math.max(w, h);
+        if (member < 0 || !"rs".includes(letter) || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
         const out = seen.find((box) => box.id === id.replace("r", "R")) ?? { x }; // beside its σ, too
-        context.fillText(letter, down ? out.x - 11 : x + w + 3, down ? y + h / 2 + 5 : y + h / 2 + 4);
+        context.fillText(letter, down ? out.x - 11 : x + w + 3, y + h / 2 + (down ? 5 : 4));
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other

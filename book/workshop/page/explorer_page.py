@@ -28,7 +28,7 @@ def page(explorer: Any, folder: Path) -> str:
     numbers = _link_to_numbers(explorer, folder, states, [one.numbers for one in wide])
     below = figure_menu.menu(numbers, *explorer.sources)
     # Of what is taller than a phone's screen the axis stays in sight, as all controls do.
-    tall = any(high > TALL * wide for *_, wide, high in frames.sizes())
+    tall = any(high > TALL * width for *_, width, high in frames.sizes())
     axis = _axis(frames.pictures(""), [one.kept for one in narrow]) if tall else ""
     if explorer.formula is not None:
         draw = partial(source.figure, values)
