@@ -30,6 +30,7 @@ class FoldCells(SphinxTransform):
 
     def apply(self, **options):
         """Fold what is tagged, and the code of figures and tables."""
+        told = False  # where the cells of a page are changed: once is enough
         for cell in list(self.document.findall(nodes.container)):
             if cell.get("nb_element") != "cell_code":
                 continue
@@ -42,22 +43,29 @@ class FoldCells(SphinxTransform):
                 words = "Data and code" if menu else "Code"
                 cell.children = [*outputs, *fold("menu", words, [*menu, code])]
             else:
-                cell += changes(cell, self.env.docname)
+                asked = changes(cell, None if told else self.env.docname)
+                told = told or bool(asked)
+                cell += asked
                 continue
             for child in cell.children:
                 child.parent = cell
             cell.attributes.pop("hide_mode", None)  # folded already
 
 
-def changes(cell, page):
-    """Take out of code what a reader may change; return a paragraph of it."""
-    notebook = f"{'../' * page.count('/')}_sources/{page}.ipynb"
-    link = f'<a href="{notebook}" download>in Jupyter</a>'
+def changes(cell, page=None):
+    """Take out of code what a reader may change; return a paragraph of it.
+
+    With the notebook of a page, if it is named.
+    """
+    where = ""
+    if page:
+        notebook = f"{'../' * page.count('/')}_sources/{page}.ipynb"
+        where = f' <a href="{notebook}" download>in Jupyter</a>'
     found = []
     for code in cell.children[0].findall(nodes.literal_block):
         for asked in CHANGE.findall(code.astext()):
             words = escape(asked.replace("\n# ", " "))
-            found.append(f'<p class="ensedu-change">Change {link}: {words}</p>')
+            found.append(f'<p class="ensedu-change">Change{where}: {words}</p>')
         code.children = [nodes.Text(CHANGE.sub("", code.astext()))]
         code.rawsource = code.astext()
     return [nodes.raw("", one, format="html") for one in found]

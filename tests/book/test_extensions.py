@@ -157,6 +157,8 @@ def test_what_a_page_cannot_change_stands_below_its_code_as_for_jupyter():
     assert 'href="../../_sources/book/theory/page.ipynb" download' in said.astext()
     assert said.astext().endswith(": b, to 3 &lt; c. What is left?</p>")
     assert not changes(asked, "book/theory/page")
+    (said,) = changes(cell("# Change this: b.\n"))
+    assert said.astext().endswith(">Change: b.</p>")
 
 
 def test_the_code_of_tables_and_figures_steps_back():
