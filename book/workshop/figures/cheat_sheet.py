@@ -72,7 +72,7 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     name = "V" if sampled else "W"
     parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
-    if row.modulated and member == 1:
+    if row.modulated and member == 1 and not sampled:  # strips that are r and s themselves
         parts.append(letter(x + 14, line, "r", member))
         parts.append(letter(middle, y + 18, "s", member))
         parts.append(letter(middle, y + side - 10, "b", member))

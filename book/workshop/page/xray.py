@@ -28,7 +28,7 @@ CURVED = (891, 948)  # where it shares, with curves above the members
 #: And without the way between methods.
 HIDING = {
     "single": (709, 684), "deep_ensemble": (574, 775), "batch_ensemble": (789, 801),
-    "rank1": (649, 1125),
+    "rank1": (783, 1107),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.

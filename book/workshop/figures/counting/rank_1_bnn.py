@@ -20,12 +20,12 @@ MOST = 1.5
 
 # Captions.
 CAPTION = (
-    "Two short random vectors move a whole matrix: draw anew, and watch the squares. Gray is "
-    "stored once. For each entry of r and s a member stores a mean μ (solid) and a standard "
+    "Drawing anew changes r and s, and with them every weight of the member, while all that is "
+    "stored stays: W (gray), and for each entry of r and s a mean μ (solid) and a standard "
     "deviation σ (hatched, as ρ)."
 )
 ALT = (
-    "A gray square of 50 by 50 weights, stored once. Beside it four members, each a square that is "
+    "A gray square of 50 by 50 weights, stored once. Beside it one member, a square that is "
     "computed from one sample, with two strips at the left and two above, solid and hatched, and a "
     "strip of biases below."
 )

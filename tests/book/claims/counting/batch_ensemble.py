@@ -35,6 +35,13 @@ def smaller(m: int, n: int, M: int) -> bool:
     return np.less(*(counting.layer(m, n, method, M).total for method in METHODS))
 
 
+def free(m: int, n: int) -> int:
+    """Return in how many directions the fast weights of a layer move a member's matrix."""
+    W, _, (r, s) = layer(m, n)
+    by_r = [W * np.outer(one, s) for one in np.eye(m)]
+    return rank([own.ravel() for own in (*by_r, *(W * np.outer(r, one) for one in np.eye(n)))])
+
+
 W, V, FAST = layer(50, 50)
 SIGNS = en.BatchEnsembleLinear(50, 50, 4, rng=np.random.default_rng(0), init="signs").params["r"]
 FIVE, SIX = (counting.mlp([784, 100, 10], BATCH, members) for members in (5, 6))
@@ -57,6 +64,10 @@ says("(2, 1, 2) in the first row and",
 says("signs, each entry 1 or -1 with equal", lambda: np.unique(SIGNS)[::-1])
 says(["What has rank 1 is the factor", "The factor r_i s_i^\\top has rank 1"],
      lambda: rank(np.outer(*FAST)))
+says("And of its 100 fast weights in the", lambda: sum(own.size for own in FAST))
+says("50 only 99 are free to shape the", lambda: (50, free(50, 50)))
+says("general m + n - 1 are free",
+     lambda: all(free(m, n) == m + n - 1 for m in range(1, 8) for n in range(1, 8)))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
 says("exactly as many as the products of a",

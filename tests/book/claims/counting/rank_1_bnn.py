@@ -77,6 +77,16 @@ def scaled() -> bool:
     return np.allclose(one.weight_matrices(noise), two.weight_matrices(noise))
 
 
+def costs_more() -> bool:
+    """Say whether a random W and what moves it are more than mean-field, to store and to draw."""
+    sizes = [(50, 50, M) for M in (1, 4)]
+    return all(
+        counting.layer(m, n, "rank1", M).total + m * n > counting.layer(m, n, "mean_field").total
+        and m * n + drawn(rank1(m, n, M), (M, 1, m)) > drawn(FIELD, (1, m))
+        for m, n, M in sizes
+    )
+
+
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
 COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
@@ -90,10 +100,10 @@ says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SA
 says("entry of r came out as 1.5, and",
      lambda: R[0] if np.allclose(SAMPLE[0], 1.5 * W[0] * S) else None)
 says("is its variance, 0.25, times the means of", lambda: even("r", "s")[0, 1])
-says("The square of r_a is 1.25 on average", lambda: 1 + even("r")[0, 0])
+says("is 1.25, its squared mean plus its variance", lambda: 1 + even("r")[0, 0])
 says("variance 1.25 \\cdot 1.25 - 1 = 0.5625",
      lambda: ((1 + even("r")[0, 0]), (1 + even("s")[0, 0]), 1, even("r", "s")[0, 0]))
-says("variance, here 0.25 / 0.5625 \\approx 0.44",
+says("correlation is 0.25 / 0.5625 \\approx 0.44",
      lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
@@ -107,8 +117,9 @@ says("6 on, in a BatchEnsemble from 3",
 says("4,620 parameters, and a mean-field BNN 5,402",
      lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
          "mean_field").total))
+says("layer would cost more than a mean-field one", costs_more)
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("with 128 examples, five times as many random",
+says("With 128 examples it draws five times as",
      lambda: (128, 128 * drawn(rank1(50, 50, 4), (4, 1, 50)) / (4 * drawn(FIELD, (1, 50)))))
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
