@@ -25,7 +25,7 @@ ZOOMS = {
     "numbers": (858, 988),
 }  # fmt: skip
 CURVED = (891, 948)  # where it shares, with curves above the members
-#: And without the way between methods.
+#: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
     "single": (709, 684), "deep_ensemble": (574, 775), "batch_ensemble": (789, 801),
     "rank1": (783, 1107),
