@@ -1,5 +1,7 @@
 """What the first page claims, by the counts and the contest of its chapters."""
 
+import numpy as np
+
 from ensedu import counting
 from tests.book.claiming import Claims
 from tests.book.claims.counting.comparison import BATCH, DEEP, WIDE, counted, more
@@ -24,4 +26,8 @@ def costs_always(method: str) -> set[float]:
 says("always costs 300% more parameters", lambda: [*costs_always(DEEP)])
 says("residual network with 36.5 million", lambda: counted(WIDE).total / 1e6)
 says("of four costs 0.2% more", lambda: more(WIDE, BATCH))
+says(
+    "in some very narrow networks it costs more",
+    lambda: np.less(*(counting.mlp([1, 3, 3, 1], name, 4).total for name in (DEEP, BATCH))),
+)
 says("methods on data from 18 sources", lambda: len({task().source for task in TASKS.values()}))
