@@ -8,4 +8,4 @@ counts from the shell, and `ensedu.common` is what all of them share. ``import e
 none of them.
 """
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"

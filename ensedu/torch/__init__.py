@@ -7,7 +7,7 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 `predict` runs them (`ensedu.torch.ensembling`, `ensedu.torch.train`; models to try are in
 `ensedu.torch.models`); a training step of one's own::
 
-    loss, nll, kl = elbo(net, x, y, softmax_cross_entropy, num_examples=N)
+    loss = elbo(net, x, y, softmax_cross_entropy, num_examples=N).loss
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

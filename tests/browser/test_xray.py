@@ -491,7 +491,7 @@ def book_page(browser, tmp_path, monkeypatch):
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
         f"<p>{link}</p><div style='height: 300px'></div>"
-        f"<figure>{html}</figure>{small.TALL}<p>{link}</p>"
+        f"<figure>{html}</figure><p>{link}</p>{small.TALL}"
     )
     small.write(tmp_path / "empty.html", "A chapter", body, css, BUNDLE.classic(), own)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
@@ -535,6 +535,23 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
     for label in ("Members", "Width", "Share the weights"):
         assert inside.get_by_role("slider", name=label).is_visible()
+
+
+def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
+    page = book_page()
+    inside, link = page.frame_locator("iframe"), page.get_by_role("link", name="eight").last
+    inside.locator(".gauge strong", has_text="332").wait_for()
+    page.wait_for_timeout(400)
+    frame = page.locator("iframe")
+    before = frame.bounding_box()["height"]
+    page.evaluate("(top) => scrollTo(0, top)", link.bounding_box()["y"] - 300)
+    read = link.bounding_box()["y"]
+    link.click()
+    page.wait_for_function(
+        "(old) => document.querySelector('iframe').offsetHeight !== old", arg=before
+    )
+    page.wait_for_timeout(400)
+    assert link.bounding_box()["y"] == pytest.approx(read, abs=1)
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

@@ -26,9 +26,17 @@
       answer = resolve;
       if (there) tell({ copy: true });
     });
+    // A link in the text that was pressed stays where it is read, though the figure above it grows.
+    const rise = (height) => {
+      const link = document.activeElement?.closest("a.ensedu-set");
+      const before = link?.getBoundingClientRect().top;
+      frame.style.height = `${height}px`;
+      if (before > 0 && before < innerHeight)
+        scrollBy({ top: link.getBoundingClientRect().top - before, behavior: "instant" });
+    };
     addEventListener("message", ({ source, data }) => {
       if (source !== frame.contentWindow || data?.from !== "xray") return;
-      if (data.height) frame.style.height = `${data.height}px`;
+      if (data.height) rise(data.height);
       if (data.copy) answer?.(data.copy);
       if (!there) {
         there = true;

@@ -54,7 +54,7 @@ def data(*verdicts, finished=True, **table):
     }  # fmt: skip
     worst = {"column": ODD, "value": "oak", "rows": 40, "inside": 30, "p": 0.02}
     return {
-        "versions": {"ensedu": "1.0.0"}, "seed": 0, "finished": finished, "best": "single",
+        "versions": {"ensedu": "2.0.0"}, "seed": 0, "finished": finished, "best": "single",
         "progress": {"done": 25 if finished else 7, "of": 25},
         "table": about | table, "plan": plan, "verdicts": [*verdicts],
         "rows": rows if finished else rows[:14], "learning": [], "failed": {},
