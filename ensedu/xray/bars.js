@@ -165,11 +165,8 @@ const makeGauge = (on) => {
       painted = key;
       ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
       element.style.setProperty("--deep", `${(100 * totalOf(deep)) / room}%`);
-      mark.hidden = guessed === null;
-      guess.hidden = !asks;
-      tag.hidden = mark.hidden && !asks;
-      guess.max = across;
-      guess.value = guessed ?? (1 + state.M) / 2;
+      [mark.hidden, guess.hidden, tag.hidden] = [guessed === null, !asks, guessed === null && !asks];
+      Object.assign(guess, { max: across, value: guessed ?? (1 + state.M) / 2 });
       guess.setAttribute("aria-label", `Your guess: how many networks do ${plural(state.M, "member")} cost that share one W?`);
       guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
       setText(tag, guessed === null ? "drag: where will it end?" : `your guess: ${guessed.toFixed(2)}`);

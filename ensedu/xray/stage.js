@@ -216,7 +216,7 @@ const makeStage = (on) => {
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const vectors = seen.some(({ id }) => id[0] === "r");
     const upon = (box, words, color) => {
-      const size = Math.min(28, box.h / 2.5, (1.6 * box.w) / Math.max(2.6, words.length));
+      const size = Math.min(28, box.h / 2.5, (1.7 * box.w) / Math.max(2.6, words.length));
       if (size < 11) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
@@ -249,7 +249,7 @@ const makeStage = (on) => {
       if (!line) {
         const long = Math.max(w, h);
         if (member < 0 || !"rs".includes(letter) || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        const [middle, along] = [x + w / 2, y + h / 2]; // upon it
+        const [middle, along] = [Math.max(5, x + w / 2), y + h / 2]; // upon it
         Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
         context.fillStyle = plainColor("ink");
         context.fillText(letter, middle - 3.5, along + 4);

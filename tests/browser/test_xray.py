@@ -99,6 +99,8 @@ def test_an_address_restores_what_was_shown(opened):
         page.mouse.move(0, 0)
         settle(page)
         assert page.evaluate(SEEN) == seen
+    with opened(xray("1-50-50-1"), "#share=1&zoom=numbers&layer=2&column=4") as page:
+        assert "Rows 1 to 6 of 50, columns 4 to 9 of 50." in words(page, ".numbers > .note")
 
 
 def test_escape_and_the_browsers_button_lead_back(opened):
