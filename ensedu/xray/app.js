@@ -329,7 +329,7 @@ showRest();
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
-  return { words: `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${times(total / one)} of one ${isWhole(state) ? "network" : "such layer"}.` };
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isWhole(state) ? "network" : "such layer"}.` };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {

@@ -550,6 +550,17 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
         assert inside.get_by_role("slider", name=label).is_visible()
 
 
+def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
+    page = book_page()
+    page.get_by_role("link", name="eight").last.click()
+    said = page.locator(".ensedu-dock summary", has_text="rank-1 BNN, M = 8: ")
+    own = 8 * (2 * (4 + 6) + 6)  # means and deviations of r and s, and biases
+    total = 4 * 6 + own
+    ratio = f"{total / 30:.2f} times one such layer"
+    assert said.inner_text() == f"rank-1 BNN, M = 8: {total} parameters, {ratio}."
+    assert page.locator(".ensedu-dock :is(img, canvas)").count() == 0
+
+
 def test_on_paper_a_figure_is_a_table(book_page):
     page = book_page()
     page.emulate_media(media="print")
