@@ -165,7 +165,7 @@ const makeStage = (on) => {
   const drawVacant = (context, { home, portrait: { left, top, w, h } }) => {
     Object.assign(context, { strokeStyle: plainColor("muted"), lineWidth: 1 });
     context.setLineDash([2, 5]);
-    context.strokeRect(home.x + left - 5.5, home.y + top - 5.5, w - left + 11, h - top + 11);
+    context.strokeRect(home.x + left - 5.5, home.y + top - 0.5, w - left + 1, h - top + 1);
     context.setLineDash([]);
   };
   // What is what, in words: on the canvas, and in a loop that is saved.
