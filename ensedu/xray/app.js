@@ -100,7 +100,6 @@ const draw = (now) => {
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
-    guess.show(state, layers);
     // At once, but when one change follows the other.
     clearTimeout(resting);
     if (now - changed > 3 * REST) showRest();
@@ -256,13 +255,13 @@ const stage = makeStage({
     sliding = null;
     change({ share, method: "" });
   },
+  guess: (guess) => change({ guess: clamp(guess, 1, state.M) }),
   ask: () => ask(),
   unit: unitNow,
   fit,
   wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
   scope: scopeOf,
-  widen: (width) => change({ width: clamp(width, 1, MOST.width) }),
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
     setLight(box && { role: box.look });
@@ -282,12 +281,10 @@ const stage = makeStage({
   },
 });
 const numbers = makeNumbers({ change, room: () => stage.frame().width });
-const guess = makeGuess({ change });
 const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
 stage.tools.append(controls.zoom, controls.loop);
-stage.element.append(guess.element);
 controls.head.append(controls.lead);
 root.append(controls.head, controls.element, stage.element, formula.element, controls.letters, bars.element, map.element, tree.element);
 if (COMPACT) {
@@ -328,15 +325,11 @@ state = told(location.hash);
 draw(performance.now());
 showRest();
 
-// What a page around this one shows of it elsewhere. Out of sight a browser draws nothing by itself.
+// What a page around this one says of it elsewhere.
 const copied = () => {
-  draw(performance.now() + WAY);
-  showRest();
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
-  const shown = [...root.querySelectorAll("canvas")].find((canvas) => canvas.checkVisibility());
-  const words = `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${times(total / one)} of one ${isWhole(state) ? "network" : "such layer"}.`;
-  return { words: state.view === "map" ? map.words() : words, image: shown?.toDataURL() };
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isWhole(state) ? "network" : "such layer"}.` };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {

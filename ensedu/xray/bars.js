@@ -136,39 +136,49 @@ const makeBars = (on) => {
 };
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.
-const makeGauge = () => {
+// Before weights are shared for the first time a reader drags a marker to where it will end.
+const makeGauge = (on) => {
   const segments = segmentsOf();
   const number = make("strong");
   const words = make("span");
   const mark = make("i", { class: "mark" });
-  const ticks = make("span", { class: "ticks" });
-  const element = make("p", { class: "gauge", "aria-hidden": "true" }, make("span", {}, number, words),
-    make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments), mark), ticks);
+  const tag = make("span", { class: "tag" });
+  const guess = make("input", { type: "range", class: "guess", min: 0, step: "any" });
+  guess.addEventListener("input", () => on.guess(Number(guess.value)));
+  onArrows(guess, (step) => on.guess(Number(guess.value) + step / 20));
+  const [ticks, ...unsaid] = [["ticks"], ["head", number, words], ["track", make("i", { class: "ghost" }), ...Object.values(segments), mark, tag]].map(([name, ...parts]) => make("span", { class: name, "aria-hidden": "true" }, ...parts));
+  const element = make("p", { class: "gauge" }, ...unsaid, guess, ticks);
   let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
-    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along)));
+    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along, from, to)));
     // In a hand the scale stays, but for more than it holds: so the bar moves.
     const needed = Math.max(...[deep, ...ends].map(totalOf));
     room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
     const total = now.reduce((sum, count) => sum + count, 0);
-    const guessed = CURVES && isWhole(state) ? state.guess : null;
-    const key = [...now, guessed, room, from, to, Boolean(along)].join(" ");
+    const across = room / (totalOf(one) || 1);
+    const [asks, guessed] = CURVES && isWhole(state) ? [isOpen(state), state.guess] : [false, null];
+    const key = [...now, asks, guessed, room, from, to, Boolean(along)].join(" ");
     if (key !== painted) {
       painted = key;
       ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
       element.style.setProperty("--deep", `${(100 * totalOf(deep)) / room}%`);
-      mark.hidden = guessed === null;
-      mark.style.insetInlineStart = `${(100 * (guessed ?? 0) * totalOf(one)) / room}%`;
+      [mark.hidden, guess.hidden, tag.hidden] = [guessed === null, !asks, guessed === null && !asks];
+      Object.assign(guess, { max: across, value: guessed ?? (1 + state.M) / 2 });
+      guess.setAttribute("aria-label", `Your guess: how many networks do ${plural(state.M, "member")} cost that share one W?`);
+      guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
+      setText(tag, guessed === null ? "drag: where will it end?" : `your guess: ${guessed.toFixed(2)}`);
+      const share = guess.value / across;
+      tag.style.cssText = share > 0.5 ? `inset-inline-end: ${100 - 100 * share}%` : `inset-inline-start: ${100 * share}%`;
+      mark.style.insetInlineStart = `${100 * share}%`;
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
     }
     // One network after the other, and as many of them have a number as have room.
-    const across = room / (totalOf(one) || 1);
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
     if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {

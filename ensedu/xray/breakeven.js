@@ -177,5 +177,5 @@ const makeMap = (on) => {
   };
   new IntersectionObserver(([{ isIntersecting }]) => approach(isIntersecting), { rootMargin: "300px" }).observe(box);
   setTimeout(() => (window.requestIdleCallback ?? setTimeout)(() => approach(true)), 300);
-  return { element, show, words: () => words.textContent };
+  return { element, show };
 };

@@ -1,6 +1,6 @@
 // What trained members do, above their matrices, and a guess before the weights are shared.
 const CURVES = DATA.curves ?? null;
-const CURVE_HIGH = document.documentElement.clientWidth < NARROW ? 92 : 120;
+const CURVE_HIGH = document.documentElement.clientWidth < NARROW ? 80 : 120;
 
 const rangeOf = (rows) => {
   const values = rows.flat();
@@ -59,22 +59,4 @@ let answered = !CURVES;
 const isOpen = (state) => {
   answered ||= state.share >= 0.5 || Boolean(state.method) || !isWhole(state);
   return !answered;
-};
-
-const makeGuess = (on) => {
-  const range = make("input", { type: "range", min: 1, max: 4, step: 0.05, value: 2.5, "aria-label": "Your guess" });
-  const words = make("p", { class: "asked" });
-  const element = make("div", { class: "guess" }, words, range);
-  range.addEventListener("input", () => on.change({ guess: Number(range.value) }));
-  const show = (state, layers) => {
-    element.hidden = !CURVES || !isWhole(state);
-    if (element.hidden) return;
-    range.style.visibility = isOpen(state) ? "" : "hidden"; // so that nothing below moves
-    range.max = Math.max(2, state.M);
-    const [one, shared] = [[SINGLE, 1], [SHARING, state.M]].map(([method, M]) => totalOf(countAll(layers, method, M)));
-    const guessed = state.guess === null ? "" : `Your guess: ${times(state.guess)}. `;
-    setText(words, !isOpen(state) ? guessed && `${guessed}A ${METHODS[SHARING].label} stores ${times(shared / one)}.`
-      : guessed ? `${guessed}Now share W.` : `Before you share: if ${plural(state.M, "member")} have one W, how many networks do they cost?`);
-  };
-  return { element, show };
 };

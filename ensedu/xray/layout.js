@@ -190,7 +190,8 @@ const roomsOf = (content, method, M, unit, frame) => {
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * portrait.w + GAP > frame.width;
   // Where nothing is stored once, nothing keeps its room.
-  const empty = narrow && isApart(method) && !body && !content.kept && !CURVES;
+  const vacant = isApart(method) && !body && !content.kept;
+  const empty = narrow && vacant && !CURVES;
   const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
   const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: head };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
@@ -200,7 +201,7 @@ const roomsOf = (content, method, M, unit, frame) => {
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
-    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, zones: { left, right },
+    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
     wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + content.under : 0),
@@ -269,7 +270,7 @@ const compose = (content, method, M, unit, frame) => {
     const others = content.biases + (members && !body ? 0 : offsets);
     if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, numbers: others, member: -1 });
   }
-  return { ...rooms, boxes };
+  return { ...rooms, boxes, method };
 };
 
 // The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
@@ -300,11 +301,12 @@ const during = (share, from, to) => {
   const part = clamp((share - from) / (to - from), 0, 1);
   return part * part * (3 - 2 * part);
 };
-const grownAt = (share) => during(share, ARRIVED, 1);
+// Where all have kept their places, new is what grows.
+const grownAt = (share, from, to) => during(share, from && isModulated(from) && isModulated(to) ? 0 : ARRIVED, 1);
 const movedAt = (share) => during(share, 0, ARRIVED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
-  const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share)];
+  const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share, from.method, to.method)];
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
     if (!b) found.push({ ...a, alpha: a.alpha * (1 - moved) });
@@ -315,7 +317,11 @@ const between = (from, to, share) => {
     if (from.boxes.has(id)) continue;
     const left = /made|lent/.test(b.look) && from.boxes.get(id.replace(/^[gp]/, "W")); // what slid away from there
     if (left) found.push({ ...mixedBox(left, b, moved, 1), tone: 1, alpha: b.alpha * Math.min(1, 6 * moved) });
-    else found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (/^s/i.test(id) ? grown : 1), h: b.h * (/^r/i.test(id) ? grown : 1) });
+    else if (/^[RS]/.test(id)) {
+      // Standard deviations grow out of their mean.
+      const [x, y] = b.w < b.h ? [1 - grown, 0] : [0, 1 - grown];
+      found.push({ ...b, tone: 1, x: b.x + x * b.w, y: b.y + y * b.h, w: b.w * (1 - x), h: b.h * (1 - y) });
+    } else found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (id[0] === "s" ? grown : 1), h: b.h * (id[0] === "r" ? grown : 1) });
   }
   return [...found, ...sliding.sort((one, other) => one.member - other.member)];
 };

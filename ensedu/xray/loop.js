@@ -15,6 +15,9 @@ const makePen = () => {
       ruler.font = this.font;
       return ruler.measureText(words);
     },
+    fillRect(x, y, w, h) {
+      this.words += `<path d="M${tenths(x)} ${tenths(y)}h${w}v${h}h${-w}z" fill="${this.fillStyle}"/>`;
+    },
     fillText(words, x, y, turned = "") {
       const anchor = { center: "middle", end: "end" }[this.textAlign] ?? "start";
       this.words += `<text x="${tenths(x)}" y="${tenths(y)}" fill="${this.fillStyle}" text-anchor="${anchor}"${turned} style="${escaped(`font: ${this.font}`)}">${escaped(String(words))}</text>`;

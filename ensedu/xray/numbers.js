@@ -294,7 +294,9 @@ const makeNumbers = (on) => {
     element.classList.toggle("doubled", doubled);
     element.classList.toggle("paired", modulated);
     begun = begin;
-    touched = [...cells.keys()].find((key) => key.startsWith("made")) ?? [...cells.keys()].find((key) => key[0] === "W");
+    // Lit is at first what is another number than W has there.
+    const made = [...cells.keys()].filter((key) => key.startsWith("made"));
+    touched = made.find((key) => arrays.valueOf(key) !== arrays.stored("W", -1, ...partsOf(key).slice(2))) ?? made[0] ?? [...cells.keys()].find((key) => key[0] === "W");
   };
 
   const show = (state, layer) => {

@@ -26,7 +26,7 @@ const makeStage = (on) => {
     return stop;
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
-  const gauge = makeGauge();
+  const gauge = makeGauge(on);
   const field = make("div", { class: "field" }, ...zones, canvas, more, words);
   const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
   const under = make("div", { class: "under" }, key, scale, tools);
@@ -38,7 +38,7 @@ const makeStage = (on) => {
   let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described] = ["", "", ""]; // where the zones stand, what is chosen, what the key is of
+  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
   const contents = remembered((layers) => tilesOf(layers));
 
@@ -83,11 +83,12 @@ const makeStage = (on) => {
     return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
+  // On their way to a distribution r and s shake, and so does at a stop what is one.
+  const isShaking = ({ share, method }, now) => !still.matches && !method && (now < shaken ? share > 1 : share > 1 && share < 2);
   const shakes = (state, now) => (box) => {
-    if (now > shaken || still.matches) return [0, 0];
     const fast = state.share > 2.5 ? ["W", "Z", "g"] : ["r", "s"];
-    if (!fast.includes(box.id[0]) || state.share < 1.5) return [0, 0];
-    const size = Math.min(3, 1.2 + box.member / 8) * Math.min(1, (shaken - now) / 600);
+    if (!fast.includes(box.id[0]) || !isShaking(state, now)) return [0, 0];
+    const size = Math.min(3, 1.2 + box.member / 8) * clamp(now < shaken ? (shaken - now) / 600 : 5 * (state.share - 1), 0, 1);
     const phase = box.x + 3 * box.y + 7 * box.member;
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
@@ -100,6 +101,7 @@ const makeStage = (on) => {
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
     const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    shaded = true;
     return textureImage(key, as === "made" ? 115 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 
@@ -141,6 +143,8 @@ const makeStage = (on) => {
       return false;
     }
     const owns = [colorOf(from), colorOf(to)];
+    shaded = false;
+    if (layout.vacant && !motion) drawVacant(context, layout);
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high), shake: shakes(state, now) });
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
@@ -154,9 +158,16 @@ const makeStage = (on) => {
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
-    return Boolean(motion) || (now < shaken && !still.matches);
+    return Boolean(motion) || isShaking(state, now);
   };
 
+  // A place where nothing is stored once, for what will be.
+  const drawVacant = (context, { home, portrait: { left, top, w, h } }) => {
+    Object.assign(context, { strokeStyle: plainColor("muted"), lineWidth: 1 });
+    context.setLineDash([2, 5]);
+    context.strokeRect(home.x + left - 5.5, home.y + top - 0.5, w - left + 1, h - top + 1);
+    context.setLineDash([]);
+  };
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
     numberMembers(context, layout, state, frame);
@@ -181,13 +192,12 @@ const makeStage = (on) => {
   };
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
-    // All are laid over each other above what is stored once, or on a phone beside it, or in its place if it is nothing.
-    const [from, to, along] = wayOf(state);
-    const beside = lerp(...[from, to].map((method) => (isApart(method) ? left : 2 * (w + GAP) + GAP)), movedAt(along));
+    // All are laid over each other above what is stored once, or on a phone beside it.
+    const beside = 2 * (w + GAP) + GAP;
     const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
-    context.fillText("all together", all.x, all.y - 8);
+    context.fillText("all predictions", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
@@ -206,7 +216,7 @@ const makeStage = (on) => {
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const vectors = seen.some(({ id }) => id[0] === "r");
     const upon = (box, words, color) => {
-      const size = Math.min(28, box.h / 2.5, (1.3 * box.w) / Math.max(2.6, words.length));
+      const size = Math.min(28, box.h / 2.5, (1.7 * box.w) / Math.max(2.6, words.length));
       if (size < 11) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
@@ -239,8 +249,10 @@ const makeStage = (on) => {
       if (!line) {
         const long = Math.max(w, h);
         if (member < 0 || !"rs".includes(letter) || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        const out = seen.find((box) => box.id === id.replace("r", "R")) ?? { x }; // beside its σ, too
-        context.fillText(letter, down ? out.x - 11 : x + w + 3, y + h / 2 + (down ? 5 : 4));
+        const [middle, along] = [Math.max(5, x + w / 2), y + h / 2]; // upon it
+        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
+        context.fillStyle = plainColor("ink");
+        context.fillText(letter, middle - 3.5, along + 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
@@ -337,6 +349,7 @@ const makeStage = (on) => {
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
+      shaded ? `Fainter means smaller (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       folds ? "What is long is cut into strips." : "",
       thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
     ].filter(Boolean).join(" "));
@@ -381,41 +394,20 @@ const makeStage = (on) => {
     return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => Math.min(box.w, box.h) < 12 && inside(box, 3)) ?? null;
   };
 
-  // In a network of given sizes the corner of a square matrix changes the width.
-  let corner = null;
-  const cornerAt = (event) => {
-    const box = DATA.sizes && !CURVES && boxAt(event);
-    if (!box || box.id[0] !== "W" || box.layer < 0) return null;
-    const { left, top } = canvas.getBoundingClientRect();
-    const near = Math.hypot(event.clientX - left - box.x - box.w, event.clientY - top - box.y - box.h) < 12;
-    const hidden = [box.layer > 0, box.layer < on.layers().length - 1];
-    return near && (hidden[0] || hidden[1]) ? { box, down: hidden[0] } : null;
-  };
-  canvas.addEventListener("pointerdown", (event) => {
-    corner = cornerAt(event);
-    if (corner) canvas.setPointerCapture(event.pointerId);
-  });
   canvas.addEventListener("pointermove", (event) => {
-    if (corner) {
-      const { left, top } = canvas.getBoundingClientRect();
-      const side = corner.down ? event.clientY - top - corner.box.y : event.clientX - left - corner.box.x;
-      on.widen(Math.round(side / on.unit()));
-      return;
-    }
     seenAt = [event.clientX, event.clientY];
     if (deafAt && Math.hypot(seenAt[0] - deafAt[0], seenAt[1] - deafAt[1]) < 8) return;
     [hover, deafAt] = [boxAt(event), null];
-    canvas.style.cursor = cornerAt(event) ? "nwse-resize" : hover?.layer >= 0 ? "zoom-in" : "";
+    canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
     const { offsetX: x, offsetY: y } = event; // where its name stands
     words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
-  canvas.addEventListener("pointerup", () => setTimeout(() => (corner = null)));
   canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
   canvas.addEventListener("click", (event) => {
     const box = boxAt(event);
     const { left, top } = canvas.getBoundingClientRect();
-    if (!corner && box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
+    if (box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });
   range.addEventListener("input", () => {
     const [at, stop] = [Number(range.value), Math.round(Number(range.value))];

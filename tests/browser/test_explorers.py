@@ -336,6 +336,7 @@ def test_a_row_that_is_pointed_at_says_its_numbers(open_page, server, touch):
     note, frame = figure.locator(".ensedu-note-of-row"), figure.locator(".ensedu-frame")
     rows, height = data_of(figure)["pointed"], seen(page, figure)["height"]
     hint = figure.locator(".ensedu-hint")
+    assert hint.get_attribute("aria-hidden") == "true"  # the figure's table says them, too
     assert hint.inner_text() == f"{'Tap' if touch else 'Point at'} a row for its numbers."
 
     def point(row):

@@ -99,6 +99,8 @@ def test_an_address_restores_what_was_shown(opened):
         page.mouse.move(0, 0)
         settle(page)
         assert page.evaluate(SEEN) == seen
+    with opened(xray("1-50-50-1"), "#share=1&zoom=numbers&layer=2&column=4") as page:
+        assert "Rows 1 to 6 of 50, columns 4 to 9 of 50." in words(page, ".numbers > .note")
 
 
 def test_escape_and_the_browsers_button_lead_back(opened):
@@ -419,18 +421,29 @@ def test_a_finger_scrolls_past_numbers_and_map_and_moves_what_it_takes(opened):
         assert up((x, y), 60)[1] != tapped
 
 
-def test_a_guess_comes_before_the_answer(opened):
+def test_a_guess_stands_on_the_bar_before_the_answer(opened):
+    """It is dragged there, by hand and by keys, and stays where it was put."""
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         assert bar(page, "batch_ensemble", "total") == "?"
         assert page.locator(".mark").is_hidden()
-        page.get_by_role("slider", name="Your guess").press("ArrowRight")
-        page.evaluate(FRAME)
-        assert page.locator(".mark").is_visible()
+        box = page.locator(".gauge .track").bounding_box()
+        middle = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + 2.5 / 4 * box["width"], middle)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
+        page.mouse.up()
+        assert words(page, ".tag") == "your guess: 2.00"
+        guess = page.get_by_role("slider", name="Your guess")
+        guess.press("ArrowRight")
+        assert words(page, ".tag") == "your guess: 2.05"
+        mark = page.locator(".mark").bounding_box()
+        at = mark["x"] + mark["width"] / 2 - box["x"]
+        assert at / box["width"] == pytest.approx(2.05 / 4, abs=0.003)
         assert bar(page, "batch_ensemble", "total") == "?"
         page.get_by_role("slider", name="Share the weights").press("ArrowRight")
         page.evaluate(FRAME)
         assert bar(page, "batch_ensemble", "total") == "3,812"
-        assert "Your guess: × 2.55. A BatchEnsemble stores × 1.41." in words(page, ".guess")
+        assert guess.is_hidden() and page.locator(".mark").bounding_box() == mark
 
 
 def test_where_sharing_does_not_pay(opened):
@@ -552,6 +565,17 @@ def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
     )
     page.wait_for_timeout(400)
     assert link.bounding_box()["y"] == pytest.approx(read, abs=1)
+
+
+def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
+    page = book_page()
+    page.get_by_role("link", name="eight").last.click()
+    said = page.locator(".ensedu-dock summary", has_text="rank-1 BNN, M = 8: ")
+    own = 8 * (2 * (4 + 6) + 6)  # means and deviations of r and s, and biases
+    total = 4 * 6 + own
+    ratio = f"{total / 30:.2f} times one such layer"
+    assert said.inner_text() == f"rank-1 BNN, M = 8: {total} parameters, {ratio}."
+    assert page.locator(".ensedu-dock :is(img, canvas)").count() == 0
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

@@ -78,6 +78,25 @@ def test_a_thin_layer_alone_is_a_line(blank):
     assert found == [[[50, 1]], [[1, 50]]]
 
 
+def test_layers_of_a_block_stand_together(blank):
+    """Each with the area of its numbers, but for a seam, and none over another."""
+    block = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, device="meta")
+    found = blank.evaluate(
+        "([code, data]) => new Function('DATA', `${code};"
+        "return portraitOf(tilesOf(GIVEN), 1).places.map(({ tile, x, y, w, h, group }) =>"
+        "[tile.size, x, y, x + w, y + h, group?.name])`)(data)",
+        [
+            script("counts", "state", "values", "layout"),
+            xray(nn.TransformerEncoder(block, 24)).data(),
+        ],
+    )
+    assert [name for *_, name in found if name] == [f"block {k}" for k in range(24)]
+    for k, (size, left, top, right, bottom, _) in enumerate(found):
+        assert (right - left) * (bottom - top) == pytest.approx(size, rel=0.01)
+        for _, x, y, right_of, below, _ in found[:k]:
+            assert right <= x or right_of <= left or bottom <= y or below <= top
+
+
 @pytest.mark.parametrize("frame", [(1120, 52, 22, 448), (640, 52, 22, 380), (323, 30, 22, 560)])
 def test_all_members_and_all_samples_fit_at_first(frame, blank):
     width, head, above, height = frame

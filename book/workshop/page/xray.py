@@ -21,13 +21,13 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (322, 626), "share": (672, 867), "map": (439, 787), "layer": (745, 925),
-    "numbers": (858, 988),
+    "model": (322, 626), "share": (671, 864), "map": (439, 787), "layer": (752, 930),
+    "numbers": (858, 972),
 }  # fmt: skip
-CURVED = (891, 948)  # where it shares, with curves above the members
+CURVED = (842, 854)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (709, 684), "deep_ensemble": (574, 775), "batch_ensemble": (789, 801),
+    "single": (701, 690), "deep_ensemble": (573, 785), "batch_ensemble": (789, 793),
     "rank1": (783, 1107),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
