@@ -36,9 +36,9 @@ from workshop.plot.style import DOUBT, INK, MUTED, PAGE, Figure, color, house_st
 
 # Captions.
 CURVE = (
-    "More points make the red band narrow, and leave the gray one as it is. Above: the curve's "
-    "mean ± 2 standard deviations (σ), red for what is not known of it, gray for the noise on "
-    "top. Below: both σ. Shaded: the gap, where there are no points."
+    "More points make the red band narrow, and leave the gray one as wide as it is. Above: the "
+    "mean ± 2 standard deviations (σ), red for what is not known of the curve, gray for the "
+    "noise. Below: both σ. Shaded: the gap, where there are no points."
 )
 DRAWS = (
     "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
@@ -122,12 +122,11 @@ class Curve(Computed):
         """Return the curve with both bands, and the standard deviation of both parts."""
         found = self.exact(points, noise, model)
         mean, unknown = found.mean, found.unknown
-        whole = np.hypot(unknown, noise)
         return {
             "grid": GRID, "truth": gap.truth(GRID), "x": found.x, "y": found.y,
             "mean": mean, "unknown": unknown,
-            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * whole,
-            "above": mean + 2 * whole, "level": np.full_like(GRID, noise),
+            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * noise,
+            "above": mean + 2 * noise, "level": np.full_like(GRID, noise),
             "among": unknown[AMONG], "inside": unknown[INSIDE],
             "off": abs(gap.truth(GRID) - mean)[AMONG], "said": int(model != "bumps"),
         }  # fmt: skip
@@ -139,23 +138,25 @@ class Curve(Computed):
             figure, curves, parts = scene(
                 ("true curve", "not known", "noise"), ("mean ± 2σ", "σ of each part")
             )
-            for low, high, own, alpha in (
-                ("high", "above", MUTED, 0.25), ("below", "low", MUTED, 0.25),
-                ("low", "high", DOUBT, 0.45),
-            ):  # fmt: skip
-                band: dict[str, Any] = {"color": own, "alpha": alpha, "lw": 0}
-                gid = moves("grid", low, high)
-                curves.fill_between(GRID, found[low], found[high], gid=gid, **band)
+            red, gray = {"color": DOUBT}, {"color": MUTED, "ls": (0, (1, 1))}
+            for ends, edge, alpha in (
+                (("low", "high"), red, 0.45),
+                (("below", "above"), gray, 0.25),
+            ):
+                band: dict[str, Any] = {"color": edge["color"], "alpha": alpha, "lw": 0}
+                low, high = (found[end] for end in ends)
+                curves.fill_between(GRID, low, high, gid=moves("grid", *ends), **band)
+                for end in ends:
+                    curves.plot(GRID, found[end], lw=1, gid=moves("grid", end), **edge)
             curves.plot(GRID, found["mean"], color=DOUBT, gid=moves("grid", "mean"))
             line: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
             gid = moves("grid", "truth")
             curves.plot(GRID, found["truth"], label="true curve", gid=gid, **line)
             dots = {"color": INK, "ms": 4, "alpha": 0.6, "clip_on": False}
             curves.plot(found["x"], found["y"], "o", gid=moves("x", "y"), **dots)
-            line = {"color": DOUBT, "label": "not known", "gid": moves("grid", "unknown")}
-            parts.plot(GRID, found["unknown"], **line)
-            line = {"color": MUTED, "lw": 2, "ls": (0, (1, 1)), "gid": moves("grid", "level")}
-            parts.plot(GRID, found["level"], label="noise", **line)
+            gid = moves("grid", "unknown")
+            parts.plot(GRID, found["unknown"], label="not known", gid=gid, **red)
+            parts.plot(GRID, found["level"], label="noise", gid=moves("grid", "level"), **gray)
             name_beside_or_above(figure, curves, parts)
         return figure
 
