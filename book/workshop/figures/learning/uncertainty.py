@@ -32,7 +32,7 @@ from workshop.plot.panels import (
     panels,
     write,
 )
-from workshop.plot.style import DOUBT, INK, MUTED, PAGE, Figure, color, house_style, look
+from workshop.plot.style import AREA, DOUBT, INK, MUTED, PAGE, Figure, color, house_style, look
 
 # Captions.
 CURVE = (
@@ -84,7 +84,7 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
         2, height=(1.75, 1.6), columns=1, sharex=True, left=0.6, **names_room(names)
     )
     for axes, title in zip((curves, parts), titles, strict=True):
-        axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+        axes.axvspan(*gap.gaps[0], **AREA)
         axes.set_title(title, loc="left")
         axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
     curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
@@ -181,7 +181,7 @@ class Members:
             figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
             curves.plot(GRID, own.T, color=DOUBT, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
             band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.25, lw=0)
+            curves.fill_between(GRID, *band, fc=(DOUBT, 0.25), ec=DOUBT, lw=0.8)
             curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
             said = own.std(axis=0, ddof=1)
             parts.plot(GRID, unknown, color=INK, label="exact")
@@ -257,7 +257,7 @@ class Methods:
         x, truth, left = self.x, gap.truth(self.x), 0.5
         with house_style():
             figure, (axes,) = panels(1, height=2.4, left=left, above=0.15, top=3 * LINE)
-            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            axes.axvspan(*gap.gaps[0], **AREA)
             columns = [figure.get_figwidth() - RIGHT - room for room in (COLUMN, 0)]
             for at, words in zip(columns, ("NLL at the data", "in the gap"), strict=True):
                 write(figure, at, LINE, words, ha="right")
@@ -266,7 +266,7 @@ class Methods:
                 larger = name != self.reference and own.method == "single"
                 ink = INK if larger else color(own.method)
                 low, high = own.mean - 2 * own.std, own.mean + 2 * own.std
-                axes.fill_between(x, low, high, color=ink, alpha=0.25, lw=0, label=name)
+                axes.fill_between(x, low, high, fc=(ink, 0.25), ec=ink, lw=0.8, label=name)
                 axes.plot(x, own.mean, color=ink, lw=2, label=name)
                 write(figure, left, row * LINE, name, color=ink, weight="bold")
                 for at, value in zip(columns, self.nll[name], strict=True):
@@ -324,6 +324,19 @@ class Mixes:
                 strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
                 zorder=3,
             )  # fmt: skip
+            odd = max(
+                rows,
+                key=lambda row: abs(strengths[row] - self.intervals[self.reference][:, row].mean()),
+            )
+            beside(
+                axes,
+                "measured",
+                (strengths[odd], odd + down),
+                (-7, 0),
+                INK,
+                ha="right",
+                va="center",
+            )
             axes.axhline(2.5, color=MUTED, lw=0.8, ls=(0, (2, 3)))
             axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
             axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[])
