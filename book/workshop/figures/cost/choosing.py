@@ -150,16 +150,12 @@ class Budget(Computed):
                     gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
                 write(figure, x, at, words, va="center", **style)
                 # Its row fades, but not its name, which is struck out.
-                faded = MARK if narrow else step
-                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * faded, "label": "_faded"}
+                high = MARK if narrow else step
+                faded = place(figure, left, under + (k + 0.5) * step - high / 2, width, high)
+                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * high, "label": "_faded"}
                 strike = {"color": own, "lw": 0.7, "label": "_struck"}
-                for over, looks in (
-                    (
-                        place(figure, left, under + (k + 0.5) * step - faded / 2, width, faded),
-                        cover,
-                    ),
-                    (place(figure, x, at - step / 2, wide, step), strike),
-                ):
+                named = place(figure, x, at - step / 2, wide, step)
+                for over, looks in ((faded, cover), (named, strike)):
                     over.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                     over.axis("off")
                     over.plot(

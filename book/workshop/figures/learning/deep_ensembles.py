@@ -37,11 +37,8 @@ OWN = (
 
 #: Why axes change.
 UNITS = "The axes change with the data, whose units they have, and do not begin at 0."
-#: Of each score, by data set.
-UNIT = {
-    "RMSE": {"concrete": "MPa", "Boston": "thousand dollars"},
-    "NLL": dict.fromkeys(("concrete", "Boston"), "nats"),
-}
+#: Of what is predicted; an NLL is in nats.
+UNIT = {"concrete": "MPa", "Boston": "thousand dollars"}
 #: Inches that a panel is high, and that of the intervals.
 HIGH, INTERVALS = (3.2, 2.2), 3.6
 #: Of all that an axis holds, what it is longer at both ends, for words.
@@ -79,7 +76,7 @@ class Members:
                 axes.plot(sizes, own.law, color=blue, lw=1.4)
                 axes.plot(sizes, own.mean, "o", color=blue, ms=6)
                 axes.plot(1, own.mean[0], "o", color=gray, ms=8)
-                axes.set_title(f"{title}, {UNIT[title][data]}", loc="left")
+                axes.set_title(f"{title}, {UNIT[data] if title == 'RMSE' else 'nats'}", loc="left")
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)

@@ -9,7 +9,6 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import ellipse
-from workshop.figures.learning.deep_ensembles import UNIT
 from workshop.plot.panels import beside, ends_room, mark_cut, name_curves, number_ticks, panels
 from workshop.plot.style import AREA, INK, Figure, color, house_style
 
@@ -150,7 +149,7 @@ class Runs:
                     ink, line = looks.get(name, (INK, "--"))
                     look = {"color": ink, "ls": line, "marker": "o", "ms": 5, "lw": 1.8}
                     axes.plot([*own], [*own.values()], label=ENDS.get(name, name), **look)
-                axes.set_title(f"{title}, {UNIT[title]['concrete']}", loc="left")
+                axes.set_title(f"{title}, {'MPa' if title == 'RMSE' else 'nats'}", loc="left")
                 axes.set_xlim(-0.3, len(own) - 0.85)
                 axes.set_xticks(range(len(own)), [name.replace(" to", "\nto") for name in own])
                 mark_cut(axes)

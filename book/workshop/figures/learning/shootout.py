@@ -23,8 +23,8 @@ from workshop.plot.style import INK, MUTED, Figure, color, house_style, label
 # Captions.
 FOREST = (
     "Two ensembles are better than one network on the typical data set, and three with a "
-    "temperature for all. The line is the middle of the dots, as far as 18 can tell it: where it leaves "
-    "out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
+    "temperature for all. The line is the middle of the dots, as far as 18 can tell it: where it "
+    "leaves out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
 )
 LUCK = (
     "On concrete the deep ensemble gains half of what luck does to a comparison. A dot is one "

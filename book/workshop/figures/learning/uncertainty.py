@@ -139,10 +139,7 @@ class Curve(Computed):
                 ("true curve", "not known", "noise"), ("mean ± 2σ", "σ of each part")
             )
             red, gray = {"color": DOUBT}, {"color": MUTED, "ls": (0, (1, 1))}
-            for ends, edge, alpha in (
-                (("low", "high"), red, 0.45),
-                (("below", "above"), gray, 0.25),
-            ):
+            for alpha, edge, *ends in ((0.45, red, "low", "high"), (0.25, gray, "below", "above")):
                 band: dict[str, Any] = {"color": edge["color"], "alpha": alpha, "lw": 0}
                 low, high = (found[end] for end in ends)
                 curves.fill_between(GRID, low, high, gid=moves("grid", *ends), **band)
@@ -324,19 +321,9 @@ class Mixes:
                 strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
                 zorder=3,
             )  # fmt: skip
-            odd = max(
-                rows,
-                key=lambda row: abs(strengths[row] - self.intervals[self.reference][:, row].mean()),
-            )
-            beside(
-                axes,
-                "measured",
-                (strengths[odd], odd + down),
-                (-7, 0),
-                INK,
-                ha="right",
-                va="center",
-            )
+            far = np.abs(strengths - self.intervals[self.reference].mean(axis=0)).argmax()
+            at = strengths[far], far + down
+            beside(axes, "measured", at, (-7, 0), INK, ha="right", va="center")
             axes.axhline(2.5, color=MUTED, lw=0.8, ls=(0, (2, 3)))
             axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
             axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[])
