@@ -316,4 +316,4 @@ def _stands_between(width: Number, ends: Ends) -> bool:
 
 def _dot(alone: bool) -> dict[str, Any]:
     """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
-    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.8, "mew": 0}
+    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.95, "mew": 0}

@@ -160,7 +160,7 @@ class Luck:
             left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
             figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=0.1)
             for y, each in enumerate(self.differences):
-                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.75, mew=0, color=own)
+                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.85, mew=0, color=own)
             for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
                 axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
             axes.axvline(0, color=color("single"), lw=1.4)
