@@ -47,8 +47,8 @@ ROW, LANES = 0.31, (0.085, 0.19)
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
 AIRS = 0.34, 0.25
-#: How strong the band of what is practically equal is, on a light page and on a dark one.
-BAND = 0.25
+#: The band of what is practically equal: no line of it is as strong as that at 0.
+BAND: dict[str, Any] = {"fc": (MUTED, 0.25), "ec": (MUTED, 0.75), "lw": 0.6}
 #: Inches between an interval and the line at 0 that it leaves out.
 GAP = 0.028
 #: Where names stand on the lines of a narrow page's axes, these pause.
@@ -112,8 +112,8 @@ def forest(
     words
         Words of other figures with the same axis, which all begin and end where this one does.
     places
-        For so many rows there is room, if they are fewer: figures that take each other's place are
-        then equally high.
+        Fewer rows take the room of so many: figures that take each other's place are then equally
+        high, and none has an empty row.
     """
     best = sorted(effects, key=lambda name: effects[name].interval[1])
     rows = {name: effects[name] for name in best}
@@ -154,18 +154,18 @@ def _draw(
         above = 0.0
     width = look().width - left - right
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
-    step = ROW + above + LINE * lines
+    step = (ROW + above + LINE * lines) * places / len(rows)
     below_ways = not _stands_between(width, ends)
     key = _key(alone=all(len(row.sources) == 1 for row in rows.values()))
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    high = ABOVE + step * places
+    high = ABOVE + step * len(rows)
     below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
     figure = Figure(figsize=(look().width, below))
     axes = place(figure, left, top, width, high + LINE)
     axes.set_ylim(high + LINE, 0)
-    axes.axvspan(-DELTA, DELTA, LINE / (high + LINE), color=MUTED, alpha=BAND, lw=0, zorder=0)
+    axes.axvspan(-DELTA, DELTA, LINE / (high + LINE), zorder=0, **BAND)
     for k, (name, row) in enumerate(rows.items()):
         y = ABOVE + k * step + above
         _draw_row(axes, row, y, ends, name)
@@ -316,4 +316,4 @@ def _stands_between(width: Number, ends: Ends) -> bool:
 
 def _dot(alone: bool) -> dict[str, Any]:
     """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
-    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.55, "mew": 0}
+    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.95, "mew": 0}

@@ -140,7 +140,8 @@ def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
     if belief.banded:
         low, high = belief.mean - 2 * belief.std, belief.mean + 2 * belief.std
         alpha = BAND if alone else 0.18
-        axes.fill_between(x, low, high, color=own, alpha=alpha, lw=0, label=f"{called}, ± 2 std")
+        looks = {"fc": (own, alpha), "ec": own, "lw": 0.8, "label": f"{called}, ± 2 std"}
+        axes.fill_between(x, low, high, **looks)
     if belief.members is not None and belief.several and alone:
         alpha = 0.45 if len(belief.members) > FEW else 0.8
         axes.plot(x, belief.members.T, color=own, lw=0.9, alpha=alpha, label=f"{called}, member")

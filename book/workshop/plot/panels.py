@@ -378,6 +378,14 @@ def beside(axes: Axes, words: str, at: tuple[Any, Any], way: Ends, own: str, **s
     axes.annotate(words, at, way, textcoords="offset points", color=own, **style)
 
 
+def mark_cut(axes: Axes) -> None:
+    """Mark that an axis of y does not begin at 0: two strokes across its foot."""
+    axes.plot(
+        [0, 0], [0.03, 0.05], marker=[(-1, -0.6), (1, 0.6)], ms=7, ls="", color=MUTED, mew=1.2,
+        transform=axes.transAxes, clip_on=False, label="_cut",
+    )  # fmt: skip
+
+
 def label_ticks(axes: Axes, values: Sequence[Number] | np.ndarray) -> None:
     """Set ticks of x, and label those that have room beside the one before."""
     width = axes.get_position().width * look().width

@@ -94,6 +94,8 @@ def tint(own: str) -> Colormap:
     return LinearSegmentedColormap.from_list("tint", ends)
 
 
+#: A gap, or another part of a panel: faint, so that curves stand out, with edges that are seen.
+AREA: dict[str, Any] = {"fc": (MUTED, 0.1), "ec": (MUTED, 0.75), "lw": 0.8}
 RC: dict[str, Any] = LETTERS | {
     "figure.dpi": 200,  # twice the pixels of the column, for dense screens
     "figure.facecolor": "none",

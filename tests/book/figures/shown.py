@@ -71,10 +71,10 @@ def budget(f, **limits):
 
 def curve(f, points, noise, model):
     found = f.exact(points, noise, model)
-    mean, sure, known = found.mean, found.unknown, np.sqrt(found.unknown**2 + noise**2)
+    mean, sure = found.mean, found.unknown
     off = abs(gap.truth(np.array([-2.5])) - mean[AMONG]).item()
     said = [noise, sure[AMONG], sure[INSIDE]] if model == "bumps" else [-2.5, off, sure[AMONG]]
-    return said, [mean, sure, mean + 2 * sure, mean - 2 * sure, mean + 2 * known, found.y]
+    return said, [sure, found.y, *(mean + k * part for part in (sure, noise) for k in (-2, 0, 2))]
 
 
 def methods(f, method):

@@ -55,8 +55,8 @@ REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALE
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
 #: How much of an axis is covered, beyond what is paid.
 BEYOND = 0.15
-#: How much of the row of who is struck out.
-FADED = 0.5
+#: How much of the row of who is struck out, and inches of it on a phone, below its name.
+FADED, MARK = 0.5, 0.15
 
 
 class Budget(Computed):
@@ -132,7 +132,7 @@ class Budget(Computed):
             figure = Figure(figsize=(look().width, under + count * step + 0.32))
             gains = place(figure, left, under, width, count * step)
             set_row_axis(gains, GAINS, width, 0.2)
-            gains.axvspan(-DELTA, DELTA, color=MUTED, alpha=BAND, lw=0, zorder=0)
+            gains.axvspan(-DELTA, DELTA, zorder=0, **BAND)
             gains.tick_params(labeltop=True)
             gains.set_ylim(-0.5, count - 0.5)
             size = SMALL if narrow else TITLE
@@ -149,13 +149,13 @@ class Budget(Computed):
                     top = y + 0.5 - 0.04 / step
                     gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
                 write(figure, x, at, words, va="center", **style)
-                # Its row fades, and its name is struck out.
-                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * step, "label": "_faded"}
-                strike = {"color": own, "lw": 0.9, "label": "_struck"}
-                for over, looks in (
-                    (place(figure, x, middle - step / 2, left + width - x, step), cover),
-                    (place(figure, x, at - step / 2, wide, step), strike),
-                ):
+                # Its row fades, but not its name, which is struck out.
+                high = MARK if narrow else step
+                faded = place(figure, left, under + (k + 0.5) * step - high / 2, width, high)
+                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * high, "label": "_faded"}
+                strike = {"color": own, "lw": 0.7, "label": "_struck"}
+                named = place(figure, x, at - step / 2, wide, step)
+                for over, looks in ((faded, cover), (named, strike)):
                     over.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                     over.axis("off")
                     over.plot(

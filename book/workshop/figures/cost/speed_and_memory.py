@@ -17,12 +17,12 @@ TIMES = (
     "few examples. Measured: a forward pass of a layer, four members, one thread."
 )
 MEMORY = (
-    "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales. The "
-    "line ends where the rule begins to fold. Counted with Adam, without what is needed for a "
-    "moment only."
+    "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales "
+    "inputs and outputs. From the dotted line on it forms each member's weights. Counted with "
+    "Adam, without what is needed for a moment only."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
-FOLDS = "the rule folds here"
+FOLDS = "forms weights \N{RIGHTWARDS ARROW}"
 OFF: Any = {"textcoords": "offset points", "fontsize": SMALL}
 
 

@@ -116,6 +116,8 @@ class Diversity:
                 arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
                 for end in places[1:]:
                     axes.annotate("", end, places[0], arrowprops=arrow)
+                    if name == "N(1, 0.5²)":
+                        beside(axes, "trained on its own loss", end, (-8, 0), own, ha="right")
                 axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
                 where, side = BESIDE[name]
                 beside(axes, name, places[0], where, own, ha=side, weight="bold")

@@ -17,7 +17,7 @@ from ensedu.uncertainty import Interval
 from workshop import plot
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import LINE, ends_room, name_curves, number_ticks, write_key
-from workshop.plot.style import INK, MUTED, Figure, color
+from workshop.plot.style import AREA, INK, MUTED, Figure, color
 from workshop.plot.text_layout import SMALL
 
 # Captions.
@@ -37,12 +37,12 @@ TUG = (
 ELLIPSES = (
     "An upright ellipse cannot follow a leaning one. It is too short along it, so each weight is "
     "too sure, and it sticks out across it, so the line is too unsure at the data. Ellipses: two "
-    "standard deviations. The other panel: the standard deviation of the line's height."
+    "standard deviations. Curves: the standard deviation of the line's height."
 )
 DISTANCES = (
     "None of these has the right standard deviation in all three places. Above 1 it is less sure "
-    "than the posterior, below 1 too sure. Means over 5 data sets and 5 initializations on each; "
-    "1-20-1 with tanh, full batches, 3,000 steps."
+    "than the posterior, below 1 too sure. A line only joins a method's marks. Means over 5 data "
+    "sets and 5 initializations on each; 1-20-1 with tanh, full batches, 3,000 steps."
 )
 SETTINGS = (
     "Training longer, or with more weight samples, helps; a large initial σ breaks the fit. Left "
@@ -208,16 +208,16 @@ class Distances:
             right = ends_room(self.names.values())
             figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
             axes.set_yscale("function", functions=(np.sqrt, np.square))
-            axes.set_title("σ over that of NUTS", loc="left")
+            axes.set_title("σ over NUTS's (square-root scale)", loc="left")
             axes.set(xlim=(-0.2, 2.15), ylim=(0, 5))
             axes.set_xticks(range(3), places)
             number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])
-            axes.axhspan(1, 5, color=MUTED, alpha=0.09, lw=0)
+            axes.axhspan(1, 5, **AREA)
             axes.axhline(1, color=INK, lw=1.4)
             for name, own in self.ratios.items():
                 heights = [own[place] for place in PLACES]
-                axes.plot(range(3), heights, color=color(name), ms=7, marker=plot.MARKERS[name],
-                          lw=2.8 if name == "mean_field" else 1.2, clip_on=False,
+                axes.plot(range(3), heights, color=color(name), ms=8, marker=plot.MARKERS[name],
+                          lw=2 if name == "mean_field" else 0.9, clip_on=False,
                           label=self.names[name])  # fmt: skip
             for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
                 axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)

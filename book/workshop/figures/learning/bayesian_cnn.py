@@ -35,8 +35,8 @@ PLANE = (
 )
 SIGMAS = (
     "σ rises as fast as Adam can go, and the epistemic part rises with it. Dashed: a weight that "
-    "no digit touches. Left: mean σ of each layer. Right: means over 500 test digits. All are "
-    "means over 10 splits."
+    "no digit touches. Parts of the doubt are means over 500 test digits, and all are means over "
+    "10 splits."
 )
 
 PINK = color("mean_field")

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from workshop.plot.panels import beside, ends_room, name_ends, panels
+from workshop.plot.panels import beside, ends_room, mark_cut, name_ends, panels
 from workshop.plot.style import INK, Figure, color, house_style
 
 # Captions.
@@ -36,7 +36,9 @@ OWN = (
 )
 
 #: Why axes change.
-UNITS = "The axes change with the data: each set has its own units."
+UNITS = "The axes change with the data, whose units they have, and do not begin at 0."
+#: Of what is predicted; an NLL is in nats.
+UNIT = {"concrete": "MPa", "Boston": "thousand dollars"}
 #: Inches that a panel is high, and that of the intervals.
 HIGH, INTERVALS = (3.2, 2.2), 3.6
 #: Of all that an axis holds, what it is longer at both ends, for words.
@@ -74,10 +76,11 @@ class Members:
                 axes.plot(sizes, own.law, color=blue, lw=1.4)
                 axes.plot(sizes, own.mean, "o", color=blue, ms=6)
                 axes.plot(1, own.mean[0], "o", color=gray, ms=8)
-                axes.set_title(title, loc="left")
+                axes.set_title(f"{title}, {UNIT[data] if title == 'RMSE' else 'nats'}", loc="left")
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)
+                mark_cut(axes)
                 beside(axes, "one network", (1, own.mean[0]), (9, 0), gray, va="center")
         return figure
 

@@ -20,7 +20,7 @@ from workshop.plot.panels import (
     panels,
     write_key,
 )
-from workshop.plot.style import MUTED, PAGE, Figure, color, house_style
+from workshop.plot.style import AREA, PAGE, Figure, color, house_style
 
 # Captions.
 LIVE = (
@@ -33,7 +33,7 @@ LIVE_ALT = (
 )
 SPREAD = (
     "A higher rate moves passes apart; more points do not bring them together. Standard deviation "
-    "of passes, or members, where there are points, over 10 data sets. Left: 60 points."
+    "of passes, or members, where there are points, over 10 data sets. At each rate: 60 points."
 )
 PASSES = (
     "In four of eight cases 64 passes with masks beat one pass with masks off, in four they do "
@@ -161,7 +161,7 @@ class Doubt:
         with house_style():
             figure, (axes,) = panels(1, height=HIGH, **names_room([*self.curves]))
             draw_doubt(axes, self.x, lines, self.inputs)
-            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            axes.axvspan(*gap.gaps[0], **AREA)
             axes.set(xlim=(self.x[0], self.x[-1]), ylim=(0, 0.36))
             name_beside_or_above(figure, axes)
         return figure

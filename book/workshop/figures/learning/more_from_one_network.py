@@ -9,8 +9,8 @@ from numpy import ndarray as Array
 
 from ensedu.data import gap
 from workshop.figures.learning.bayes_by_backprop import ellipse
-from workshop.plot.panels import beside, ends_room, name_curves, number_ticks, panels
-from workshop.plot.style import INK, MUTED, Figure, color, house_style
+from workshop.plot.panels import beside, ends_room, mark_cut, name_curves, number_ticks, panels
+from workshop.plot.style import AREA, INK, Figure, color, house_style
 
 # Captions.
 PATHS = (
@@ -19,13 +19,13 @@ PATHS = (
     "are practically one network."
 )
 TEMPERATURE = (
-    "One number lowers the confidence until it fits, and changes no answer. Left: the loss on "
-    "1,397 new images. Right: how sure the network is on average, and how many it gets right."
+    "One number lowers the confidence until it fits, and changes no answer. Both are means "
+    "over 1,397 new images; dashed: how many of them the network gets right."
 )
 RUNS = (
     "Averaging along a run helps while the run moves. Once its rate falls to zero, the last five "
-    "epochs bring nothing more, but five networks still do. Lower is better; concrete, means over "
-    "20 splits, 3 seeds and 5 runs."
+    "epochs bring nothing more, but five networks still do. Lower is better, and no axis begins "
+    "at 0; concrete, means over 20 splits, 3 seeds and 5 runs."
 )
 WALKS = (
     "The weights circle around the best line, and their mean comes close to it. How far they "
@@ -68,7 +68,7 @@ class Paths:
             for axes, title, own, name in zip(
                 found, titles, self.curves[learning_rate], ("single", "deep_ensemble"), strict=True
             ):
-                axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.12, lw=0)
+                axes.axvspan(*gap.gaps[0], **AREA)
                 axes.plot(*self.points.T, "o", color=INK, ms=2.5, alpha=0.5)
                 axes.plot(self.x, own.T, color=color(name), lw=1.4, alpha=0.9)
                 axes.set_title(title, loc="left")
@@ -112,6 +112,7 @@ class Temperature:
             left.set_ylim(0, 1.1 * max(self.loss.values()))
             other.axhline(self.right, color=INK, lw=1.4, ls=(0, (4, 3)))
             other.set_ylim(0.6, 1.02)
+            mark_cut(other)
             beside(
                 other,
                 "share that is right",
@@ -148,9 +149,10 @@ class Runs:
                     ink, line = looks.get(name, (INK, "--"))
                     look = {"color": ink, "ls": line, "marker": "o", "ms": 5, "lw": 1.8}
                     axes.plot([*own], [*own.values()], label=ENDS.get(name, name), **look)
-                axes.set_title(title, loc="left")
+                axes.set_title(f"{title}, {'MPa' if title == 'RMSE' else 'nats'}", loc="left")
                 axes.set_xlim(-0.3, len(own) - 0.85)
                 axes.set_xticks(range(len(own)), [name.replace(" to", "\nto") for name in own])
+                mark_cut(axes)
                 name_curves(figure, axes)
         return figure
 

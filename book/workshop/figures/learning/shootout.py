@@ -22,9 +22,9 @@ from workshop.plot.style import INK, MUTED, Figure, color, house_style, label
 
 # Captions.
 FOREST = (
-    "Two ensembles are better than one network on the typical data set, with a temperature for all "
-    "and without. The line is the middle of the dots, as far as 18 can tell it: where it leaves "
-    "out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
+    "Two ensembles are better than one network on the typical data set, and three with a "
+    "temperature for all. The line is the middle of the dots, as far as 18 can tell it: where it "
+    "leaves out 0 the word is better or worse. A number beside an arrowhead counts what lies there."
 )
 LUCK = (
     "On concrete the deep ensemble gains half of what luck does to a comparison. A dot is one "
@@ -160,7 +160,7 @@ class Luck:
             left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
             figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=0.1)
             for y, each in enumerate(self.differences):
-                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.5, mew=0, color=own)
+                axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.85, mew=0, color=own)
             for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
                 axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
             axes.axvline(0, color=color("single"), lw=1.4)

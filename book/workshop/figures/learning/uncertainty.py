@@ -32,13 +32,13 @@ from workshop.plot.panels import (
     panels,
     write,
 )
-from workshop.plot.style import DOUBT, INK, MUTED, PAGE, Figure, color, house_style, look
+from workshop.plot.style import AREA, DOUBT, INK, MUTED, PAGE, Figure, color, house_style, look
 
 # Captions.
 CURVE = (
-    "More points make the red band narrow, and leave the gray one as it is. Above: the curve's "
-    "mean ± 2 standard deviations (σ), red for what is not known of it, gray for the noise on "
-    "top. Below: both σ. Shaded: the gap, where there are no points."
+    "More points make the red band narrow, and leave the gray one as wide as it is. Above: the "
+    "mean ± 2 standard deviations (σ), red for what is not known of the curve, gray for the "
+    "noise. Below: both σ. Shaded: the gap, where there are no points."
 )
 DRAWS = (
     "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
@@ -84,7 +84,7 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
         2, height=(1.75, 1.6), columns=1, sharex=True, left=0.6, **names_room(names)
     )
     for axes, title in zip((curves, parts), titles, strict=True):
-        axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+        axes.axvspan(*gap.gaps[0], **AREA)
         axes.set_title(title, loc="left")
         axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
     curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
@@ -122,12 +122,11 @@ class Curve(Computed):
         """Return the curve with both bands, and the standard deviation of both parts."""
         found = self.exact(points, noise, model)
         mean, unknown = found.mean, found.unknown
-        whole = np.hypot(unknown, noise)
         return {
             "grid": GRID, "truth": gap.truth(GRID), "x": found.x, "y": found.y,
             "mean": mean, "unknown": unknown,
-            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * whole,
-            "above": mean + 2 * whole, "level": np.full_like(GRID, noise),
+            "low": mean - 2 * unknown, "high": mean + 2 * unknown, "below": mean - 2 * noise,
+            "above": mean + 2 * noise, "level": np.full_like(GRID, noise),
             "among": unknown[AMONG], "inside": unknown[INSIDE],
             "off": abs(gap.truth(GRID) - mean)[AMONG], "said": int(model != "bumps"),
         }  # fmt: skip
@@ -139,23 +138,22 @@ class Curve(Computed):
             figure, curves, parts = scene(
                 ("true curve", "not known", "noise"), ("mean ± 2σ", "σ of each part")
             )
-            for low, high, own, alpha in (
-                ("high", "above", MUTED, 0.25), ("below", "low", MUTED, 0.25),
-                ("low", "high", DOUBT, 0.45),
-            ):  # fmt: skip
-                band: dict[str, Any] = {"color": own, "alpha": alpha, "lw": 0}
-                gid = moves("grid", low, high)
-                curves.fill_between(GRID, found[low], found[high], gid=gid, **band)
+            red, gray = {"color": DOUBT}, {"color": MUTED, "ls": (0, (1, 1))}
+            for alpha, edge, *ends in ((0.45, red, "low", "high"), (0.25, gray, "below", "above")):
+                band: dict[str, Any] = {"color": edge["color"], "alpha": alpha, "lw": 0}
+                low, high = (found[end] for end in ends)
+                curves.fill_between(GRID, low, high, gid=moves("grid", *ends), **band)
+                for end in ends:
+                    curves.plot(GRID, found[end], lw=1, gid=moves("grid", end), **edge)
             curves.plot(GRID, found["mean"], color=DOUBT, gid=moves("grid", "mean"))
             line: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
             gid = moves("grid", "truth")
             curves.plot(GRID, found["truth"], label="true curve", gid=gid, **line)
             dots = {"color": INK, "ms": 4, "alpha": 0.6, "clip_on": False}
             curves.plot(found["x"], found["y"], "o", gid=moves("x", "y"), **dots)
-            line = {"color": DOUBT, "label": "not known", "gid": moves("grid", "unknown")}
-            parts.plot(GRID, found["unknown"], **line)
-            line = {"color": MUTED, "lw": 2, "ls": (0, (1, 1)), "gid": moves("grid", "level")}
-            parts.plot(GRID, found["level"], label="noise", **line)
+            gid = moves("grid", "unknown")
+            parts.plot(GRID, found["unknown"], label="not known", gid=gid, **red)
+            parts.plot(GRID, found["level"], label="noise", gid=moves("grid", "level"), **gray)
             name_beside_or_above(figure, curves, parts)
         return figure
 
@@ -180,7 +178,7 @@ class Members:
             figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
             curves.plot(GRID, own.T, color=DOUBT, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
             band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, color=DOUBT, alpha=0.25, lw=0)
+            curves.fill_between(GRID, *band, fc=(DOUBT, 0.25), ec=DOUBT, lw=0.8)
             curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
             said = own.std(axis=0, ddof=1)
             parts.plot(GRID, unknown, color=INK, label="exact")
@@ -256,7 +254,7 @@ class Methods:
         x, truth, left = self.x, gap.truth(self.x), 0.5
         with house_style():
             figure, (axes,) = panels(1, height=2.4, left=left, above=0.15, top=3 * LINE)
-            axes.axvspan(*gap.gaps[0], color=MUTED, alpha=0.09, lw=0)
+            axes.axvspan(*gap.gaps[0], **AREA)
             columns = [figure.get_figwidth() - RIGHT - room for room in (COLUMN, 0)]
             for at, words in zip(columns, ("NLL at the data", "in the gap"), strict=True):
                 write(figure, at, LINE, words, ha="right")
@@ -265,7 +263,7 @@ class Methods:
                 larger = name != self.reference and own.method == "single"
                 ink = INK if larger else color(own.method)
                 low, high = own.mean - 2 * own.std, own.mean + 2 * own.std
-                axes.fill_between(x, low, high, color=ink, alpha=0.25, lw=0, label=name)
+                axes.fill_between(x, low, high, fc=(ink, 0.25), ec=ink, lw=0.8, label=name)
                 axes.plot(x, own.mean, color=ink, lw=2, label=name)
                 write(figure, left, row * LINE, name, color=ink, weight="bold")
                 for at, value in zip(columns, self.nll[name], strict=True):
@@ -323,6 +321,9 @@ class Mixes:
                 strengths, rows + down, "o", color=INK, ms=6.5, mec=PAGE, mew=1.2, label="measured",
                 zorder=3,
             )  # fmt: skip
+            far = np.abs(strengths - self.intervals[self.reference].mean(axis=0)).argmax()
+            at = strengths[far], far + down
+            beside(axes, "measured", at, (-7, 0), INK, ha="right", va="center")
             axes.axhline(2.5, color=MUTED, lw=0.8, ls=(0, (2, 3)))
             axes.set(xlabel=TITLE, xlim=(0, 1.04 * max(e.max() for e in self.intervals.values())))
             axes.set(ylim=(len(rows) - 0.5, -0.5), yticks=[])

@@ -17,7 +17,7 @@ from workshop.plot.text_layout import SMALL
 # Captions.
 FIRST = (
     "A wide network trains as its start foresees, a narrow one does not. Six points pull outputs "
-    "up (red) or down (blue); right: by how much a pull at 30° moves each output."
+    "up (red) or down (blue). The other curve: by how much a pull at 30° moves each output."
 )
 DRAGGED = (
     "A pull at one point drags the other along, until its own pull brings it back. A line of two "

@@ -38,11 +38,11 @@ const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers },
   const shown = grid.map(features);
   const mean = applied(shown, heights);
   const unknown = shown.map((row) => Math.sqrt(dot(row, applied(spread, row))));
-  const off = (sign, part) => mean.map((value, i) => value + 2 * sign * part(unknown[i]));
-  const whole = (part) => Math.hypot(part, noise);
+  const level = grid.map(() => noise);
+  const off = (times, part) => mean.map((value, i) => value + times * part[i]);
   return {
-    grid, truth, x, y, mean, unknown, level: grid.map(() => noise), said: Number(model !== "bumps"),
-    low: off(-1, (part) => part), high: off(1, (part) => part), below: off(-1, whole), above: off(1, whole),
+    grid, truth, x, y, mean, unknown, level, said: Number(model !== "bumps"),
+    low: off(-2, unknown), high: off(2, unknown), below: off(-2, level), above: off(2, level),
     among: unknown[among], inside: unknown[inside], off: Math.abs(truth[among] - mean[among]),
   };
 };

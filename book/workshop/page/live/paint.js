@@ -174,12 +174,16 @@ const edges = (context, frame, grid, mean, std, color, width = 1.5) => {
 };
 
 const WIDEST = "widest gap";
-// Where neighbors are farthest apart: a faint band, as in all figures, and its name where there is room.
+// Where neighbors are farthest apart: a faint area with edges, as in all figures, and its name where there is room.
 const gap = (context, { x, pad, inner }, look, points) => {
   const [left, right] = widest(points).map(x);
   context.fillStyle = look.muted;
   context.globalAlpha = 0.09;
   context.fillRect(left, pad.top, right - left, inner.h);
+  context.globalAlpha = 0.75;
+  context.lineWidth = 0.8;
+  context.strokeStyle = look.muted;
+  context.strokeRect(left, pad.top - 1, right - left, inner.h + 2);
   context.globalAlpha = 1;
   context.textAlign = "left";
   context.textBaseline = "middle";

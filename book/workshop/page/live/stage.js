@@ -20,7 +20,8 @@ const keyOf = (state, compared, band) => {
   const methods = [...new Set(sides(state).map(({ method }) => method))];
   const thin = [...new Set(methods.map((method) => (METHODS[method].stochastic ? "draws" : "members")))].join(", ");
   const behind = band && { behind: `${band.label} (± 2 std)` };
-  const seen = compared ? { ...behind, differ: methods.map(besideBand).join(", ") } : { mean: "mean", thin, differ: "inner band", noise: "outer band" };
+  const bands = compared ? { ...behind, differ: methods.map(besideBand).join(", ") } : { differ: "inner band", noise: "outer band" };
+  const seen = { mean: "mean", thin, ...bands };
   const swatches = { truth: [null], behind: ["single"] };
   return Object.entries({ ...seen, ...(TOYS[state.data]?.truth ? { truth: "true curve" } : {}) }).flatMap(([kind, words]) => {
     const own = (swatches[kind] ?? methods).map((method) => make("i", method ? { "data-method": method } : {}));
@@ -32,7 +33,7 @@ const widthOf = (canvas) => canvas.clientWidth || 320;
 
 // Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
-  if (pictures > 1 && innerWidth <= PHONE) return 183;
+  if (pictures > 1 && innerWidth <= PHONE) return 160;
   const [least, most] = pictures > 1 ? [150, 0.25] : [210, 0.45];
   return Math.round(Math.max(least, Math.min(HIGHEST, 0.6 * width, most * innerHeight)));
 };
