@@ -27,7 +27,7 @@ from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldConv2d, MeanFieldLinear, ensemble, kl, predict
 from ensedu.torch.base import seeded
-from ensedu.torch.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import negative_elbo, softmax_cross_entropy
 from ensedu.torch.models import lenet5
 from ensedu.torch.variational import softplus
 from workshop.running.experiment import Experiment
@@ -153,7 +153,9 @@ def trained(
                 break
             for rows in torch.randperm(len(data[1])).split(batch_size):
                 x, y = data[0][rows], data[1][rows]
-                loss = elbo(net, x, y, softmax_cross_entropy, num_examples=len(data[1]), beta=beta)
+                loss = negative_elbo(
+                    net, x, y, softmax_cross_entropy, num_examples=len(data[1]), beta=beta
+                )
                 optimizer.zero_grad()
                 loss.loss.backward()
                 optimizer.step()
