@@ -307,7 +307,7 @@ LEFT_OUT = {
     "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.NegativeElbo",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
-    "uncertainty.Interval", "uncertainty.Reliability", "uncertainty.VarianceParts",
+    "uncertainty.MeanDifference", "uncertainty.Reliability", "uncertainty.VarianceParts",
     "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass",

@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_array, check_finite
-from ensedu.uncertainty.paired import Interval, resampled
+from ensedu.uncertainty.paired import MeanDifference, resampled
 
 __all__ = [
     "ALPHA",
@@ -105,7 +105,7 @@ class TaskDifference:
     source: str
     #: The difference of the score itself, with the corrected resampled t interval over splits: it
     #: describes, and tests nothing.
-    interval: Interval
+    interval: MeanDifference
     #: The difference in units.
     scaled: float
 

@@ -8,7 +8,7 @@ import pytest
 from ensedu import uncertainty
 from ensedu.contest import rounds
 from ensedu.contest.contestants import CONTESTANTS, FURTHER
-from ensedu.contest.forecasts import Numbers, conformal
+from ensedu.contest.forecasts import NumericForecast, conformal
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import split_of
 from tests.contest import small
@@ -43,7 +43,7 @@ class Constant:
 
     def __call__(self, x):
         mean = np.full((1, len(x), 1), self.center)
-        return Numbers(mean, np.ones_like(mean))
+        return NumericForecast(mean, np.ones_like(mean))
 
 
 def scripted(centers):

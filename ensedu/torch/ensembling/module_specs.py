@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.ensembling.batching_rules import rule_for
-from ensedu.torch.ensembling.one_pass import Run
+from ensedu.torch.ensembling.one_pass import OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.trees import CONSTANTS, named_tensors
 
@@ -181,7 +181,7 @@ def find_changes(
 
 @torch.no_grad()
 def apply_changes(
-    run: Run, changes: list[Change], constants: list[Any], carried: dict[tuple[str, str], bool],
+    run: OnePass, changes: list[Change], constants: list[Any], carried: dict[tuple[str, str], bool],
     owns_buffers: bool,
 ) -> None:  # fmt: skip
     """Keep in the net what a pass has changed, of all members, if the run keeps it.
@@ -189,7 +189,7 @@ def apply_changes(
     Attributes with tensors are then `carried`; floating-point buffers are a member's where it
     `owns_buffers`.
     """
-    if not run.keeps:
+    if not run.keeps_state:
         return
     for target, key, value in constants:
         target[key] = value

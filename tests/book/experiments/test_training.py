@@ -285,8 +285,8 @@ def test_uncertainties_and_picks_of_images():
 def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
     for p, verdict in ((0.0499, "worse"), (0.05, ""), (0.0501, "")):
         entry = {}
-        add_verdicts([(entry, uncertainty.Interval(0.3, -0.1, 0.7, 11, p))])
+        add_verdicts([(entry, uncertainty.MeanDifference(0.3, -0.1, 0.7, 11, p))])
         assert (entry["adjusted"], entry["verdict"]) == (p, verdict)
-    pair = [({}, uncertainty.Interval(-0.3, -0.7, 0.1, 11, p)) for p in (0.024, 0.051)]
+    pair = [({}, uncertainty.MeanDifference(-0.3, -0.7, 0.1, 11, p)) for p in (0.024, 0.051)]
     add_verdicts(pair)
     assert [entry["verdict"] for entry, _ in pair] == ["better", ""]

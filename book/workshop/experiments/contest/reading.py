@@ -14,7 +14,7 @@ from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
-from ensedu.uncertainty import Interval
+from ensedu.uncertainty import MeanDifference
 from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled, task_difference
 from workshop import measured
 from workshop.experiments.contest import AGAIN
@@ -214,12 +214,12 @@ def forests(names: Sequence[str] = ()) -> dict[str, dict[str, PooledEffect]]:
     }
 
 
-def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:
+def means(task: str) -> dict[str, dict[str, tuple[float, MeanDifference | None]]]:
     """Return by contestant and score the mean over splits, and how it differs from one network's.
 
     The difference describes one task, and has no word. One network itself has none.
     """
-    found: dict[str, dict[str, tuple[float, Interval | None]]] = {}
+    found: dict[str, dict[str, tuple[float, MeanDifference | None]]] = {}
     for score in SCORES:
         for own in task_scores(score):
             if own.name != task:
