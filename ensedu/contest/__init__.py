@@ -28,8 +28,8 @@ optional("torch", "sklearn")
 from ensedu.contest.contestants import CONTESTANTS, FURTHER, TABULAR  # noqa: E402
 from ensedu.contest.forecasts import ClassForecast, NumericForecast  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
+from ensedu.contest.one_split import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
-from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [

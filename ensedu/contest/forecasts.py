@@ -44,7 +44,7 @@ class ClassForecast:
 
     @property
     def doubt(self) -> Float[Array, " B"]:
-        """The entropy of the forecast, by which foreign inputs are told."""
+        """The entropy of the forecast, by which out-of-distribution inputs are told."""
         return uncertainty.entropy_parts(self.averaged[None]).total
 
     def tempered(self, held_out: "ClassForecast", y: Int[Array, " B"]) -> "ClassForecast":
@@ -94,7 +94,7 @@ class NumericForecast:
 
     @property
     def doubt(self) -> Float[Array, " B"]:
-        """The standard deviation of the forecast, by which foreign inputs are told."""
+        """The standard deviation of the forecast, by which out-of-distribution inputs are told."""
         return np.sqrt(self.moments[1][:, 0])
 
     @property

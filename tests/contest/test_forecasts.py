@@ -1,4 +1,4 @@
-"""How a forecast is scored: as the mixture, scaled, and with conformal intervals."""
+"""How a forecast is scored: as the mixture, tempered, and with conformal intervals."""
 
 import math
 
@@ -50,10 +50,10 @@ def test_a_forecast_of_numbers_is_the_mixture(rng):
 
 def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_size(rng):
     found, y = numbers(rng, examples=101)
-    scaled = found.tempered(found, y)
+    tempered = found.tempered(found, y)
     mean, variance = uncertainty.mixture(found.mean, found.variance)
-    assert np.mean((y - mean) ** 2 / scaled.variance[0]) == pytest.approx(1)
-    factor = scaled.variance[0] / variance
+    assert np.mean((y - mean) ** 2 / tempered.variance[0]) == pytest.approx(1)
+    factor = tempered.variance[0] / variance
     assert np.ptp(factor) < 1e-12
     best = scipy.optimize.minimize_scalar(
         lambda log: NumericForecast(mean[None], math.exp(log) * variance[None]).scores(y)["nll"]
@@ -64,13 +64,13 @@ def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_si
 def test_scaled_classes_have_the_best_temperature(rng):
     found, _ = classes(rng)
     held_out, known = classes(rng)
-    scaled = found.tempered(held_out, known)
+    tempered = found.tempered(held_out, known)
     log = np.log(held_out.averaged)
     best = scipy.optimize.minimize_scalar(
         lambda by: ClassForecast(log[None] / by).scores(known)["nll"], bounds=(0.01, 20)
     )
     expected = ClassForecast(np.log(found.averaged)[None] / best.x)
-    np.testing.assert_allclose(scaled.averaged, expected.averaged, atol=1e-4)
+    np.testing.assert_allclose(tempered.averaged, expected.averaged, atol=1e-4)
     sure = ClassForecast(100.0 * np.eye(7)[known][None])
     np.testing.assert_allclose(
         found.tempered(sure, known).averaged, found.averaged

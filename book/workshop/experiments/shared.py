@@ -11,9 +11,8 @@ from torch import nn
 
 import ensedu.torch
 from ensedu import uncertainty
+from ensedu.uncertainty.pooling import ALPHA
 from workshop.running.machine import one_thread
-
-ALPHA = 0.05
 
 #: What a table says of a difference, and its interval, if it has one.
 Compared = tuple[dict[str, Any], uncertainty.MeanDifference | None]

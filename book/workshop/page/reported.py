@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from ensedu.common import book
+from ensedu.common import book_build
 from ensedu.contest.one_table.findings import Findings
 from ensedu.contest.one_table.ledger import from_dict
 from ensedu.contest.one_table.report import page
@@ -22,7 +22,7 @@ class Reported:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}
-        if book.folder():
+        if book_build.folder():
             title, shown = f"The report on {self.found.table.name}", escape(page(self.found))
             bundle["text/html"] = (
                 f'<iframe class="ensedu-report" title="{escape(title)}" srcdoc="{shown}"></iframe>'

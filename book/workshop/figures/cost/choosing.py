@@ -45,7 +45,7 @@ PROMISED = "promised: 90%"
 GAINS = -2.6, 3.0
 #: Prices, by what `reading.prices` calls them, and the ends and ticks of their axes.
 PRICES = {
-    "memory": ("kept", (0.66, 33), (1, 4, 22)),
+    "memory": ("num_stored", (0.66, 33), (1, 4, 22)),
     "training": ("train_seconds", (0.75, 8), (1, 2, 6)),
     "passes": ("passes", (0.66, 49), (1, 4, 32)),
 }

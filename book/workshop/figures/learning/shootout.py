@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common.checks import optional
-from ensedu.counting.text_table import TextTable
+from ensedu.common.text_table import TextTable
 from ensedu.methods import METHODS
 from ensedu.uncertainty import MeanDifference, holm
 from ensedu.uncertainty.pooling import Pooled
