@@ -29,13 +29,9 @@ from ensedu.torch.tensor_checks import check_tensor, not_dense
 from ensedu.torch.variational import softplus
 
 __all__ = [
-    "NegativeElbo",
-    "gaussian_nll",
-    "half_squared_error",
-    "negative_elbo",
-    "reduce",
+    "NegativeElbo", "gaussian_nll", "half_squared_error", "negative_elbo", "reduce",
     "softmax_cross_entropy",
-]
+]  # fmt: skip
 
 
 def half_squared_error(

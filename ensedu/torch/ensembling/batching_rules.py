@@ -20,7 +20,7 @@ DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d
 # How many axes their batches have.
 BATCH_NDIMS = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 # Of these vmap's rules take longer, and more memory, than one call with all members' examples.
-PER_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
+PER_EXAMPLE_MODULES = (nn.GroupNorm, nn.LayerNorm)
 
 
 def weight_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ def rule_for(module: nn.Module, is_layer: bool, drops: bool) -> Any:
         return weight_rule
     if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
         return batch_norm_rule
-    return per_example_rule if kind in PER_EXAMPLE else None
+    return per_example_rule if kind in PER_EXAMPLE_MODULES else None
 
 
 def refresh_flat_weights(module: nn.RNNBase) -> None:

@@ -73,10 +73,8 @@ class ModelEnsemble(Ensemble):
         dropout) and there is none.
         """
         check_generator(generator)
-        run, has_inputs = (
-            self._new_pass(generator=generator, keeps_state=False),
-            bool(args or kwargs),
-        )
+        run = self._new_pass(generator=generator, keeps_state=False)
+        has_inputs = bool(args or kwargs)
         parts: Noise = {}
         if has_inputs and self.draws:
             self._runner.outputs(run, args, kwargs)

@@ -81,7 +81,7 @@ class OnePass:
 
         return map_tensors(copy, inputs, "input", strict=False)
 
-    def inputs(self, copied: Any) -> Any:
+    def member_inputs(self, copied: Any) -> Any:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
             return copied
@@ -101,7 +101,7 @@ class OnePass:
             y = function(*self.of_all(x))
         return self.of_member(y)
 
-    def call_of(self, path: str) -> int:
+    def calls_before(self, path: str) -> int:
         """Return how often a part was called before in this pass."""
         self.calls[path] += 1
         return self.calls[path] - 1
@@ -125,7 +125,7 @@ class OnePass:
                 self._check_may_draw(path)
                 self.noise[path] = self.draw(path)
             return self.noise[path]
-        key = f"{path} {self.call_of(path)}"
+        key = f"{path} {self.calls_before(path)}"
         if key not in self.noise:
             self.noise[key] = layer.noise(self.generator, shape)
         return self.noise[key]
@@ -146,7 +146,7 @@ class OnePass:
 
     def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
         """Return the mask of this call of a dropout, for all members."""
-        name, every = f"mask{self.call_of(path) or ''}", (self.num_members, *shape)
+        name, every = f"mask{self.calls_before(path) or ''}", (self.num_members, *shape)
         masks = self.noise.setdefault(path, {})
         if name not in masks:
             self._check_may_draw(path)

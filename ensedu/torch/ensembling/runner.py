@@ -18,8 +18,8 @@ from ensedu.torch.ensembling.module_specs import (
     snapshot,
 )
 from ensedu.torch.ensembling.one_pass import LazyParameters, OnePass
-from ensedu.torch.ensembling.parameter_plan import PRODUCTS, Plan
-from ensedu.torch.ensembling.traced import Traced
+from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
+from ensedu.torch.ensembling.traced import TracedModel
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
 
 
@@ -45,7 +45,7 @@ class Runner:
         paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
         self.layers = {path: self.stored.get_submodule(path) for path in paths}
         self._specs = ModuleSpecs(self.plain, self.stored, self.plan, self.dropouts)
-        self._traced = Traced(self._specs)
+        self._traced = TracedModel(self._specs)
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("layers", "_specs", "_traced")
@@ -74,7 +74,7 @@ class Runner:
 
     def member(self, run: OnePass, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
-        shared, stacked = self._values(run, clones=False, lowers=False)
+        shared, stacked = self._values(run, clones=False, autocasts=False)
         values = shared | {name: value[place] for name, value in stacked.items()}
         member = copy.deepcopy(self.plain)
         for path, module in member.named_modules():
@@ -124,7 +124,7 @@ class Runner:
     def _under_vmap(self, run: OnePass, inputs: Any) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
         clones = not run.keeps_state or any(spec.stored.training for spec in self._specs.values())
-        shared, stacked = self._values(run, clones=clones, reads=True)
+        shared, stacked = self._values(run, clones=clones, lazy=True)
         inputs = run.copy_inputs(inputs)
         try:
             with hidden_axis.all_at_once(run.num_members, run.randomness) as run.vmap_level:
@@ -171,7 +171,7 @@ class Runner:
         """Run the model's code on `values`; return its outputs, and `find_changes` it."""
         stand_ins = self._stand_ins(run, values)
         before = snapshot(self._specs, stand_ins)
-        args, kwargs = run.inputs(inputs)
+        args, kwargs = run.member_inputs(inputs)
         outputs = stand_ins[""](*args, **kwargs)
         changes, constants = find_changes(self._specs, stand_ins, before, unmoved)
         if run.vmap_level is not None:
@@ -196,24 +196,24 @@ class Runner:
         return outputs
 
     def _values(
-        self, run: OnePass, *, clones: bool, reads: bool = False, lowers: bool = True
+        self, run: OnePass, *, clones: bool, lazy: bool = False, autocasts: bool = True
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return what is the same for all members, and (members, …) of what is not, by name.
 
-        Of layers that form what the model `reads`, nothing.
+        If `lazy`, nothing of layers, which form what the model reads.
         """
         shared: dict[str, Tensor] = {}
         stacked: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for spec in self._specs.values():
-            shortens = lowers and isinstance(spec.plain, PRODUCTS)
-            for key, (name, source) in () if reads and spec.is_layer else spec.parameters.items():
+            autocast = autocasts and isinstance(spec.plain, MULTIPLIERS)
+            for key, (name, source) in () if lazy and spec.is_layer else spec.parameters.items():
                 if source:
                     value = run.arrays(source[0])[source[1]]
                 else:
                     value = spec.stored._parameters.get(key)
                 if value is not None:
-                    value = _as_autocast(value) if shortens else value
+                    value = _as_autocast(value) if autocast else value
                     (stacked if source else shared)[name] = value
             for key, name in spec.buffers.items():
                 if (value := spec.stored._buffers[key]) is None:

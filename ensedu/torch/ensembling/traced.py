@@ -24,7 +24,7 @@ from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.trees import map_tensors, named_tensors
 
 
-class Traced:
+class TracedModel:
     """Copies of a model's modules that a compiler follows, and what some do in a pass."""
 
     run: Any = None
@@ -72,7 +72,7 @@ class Traced:
         """Return what a module does instead of its class's forward pass, if anything."""
         kind = type(module)
         if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
-            return {"forward": partial(self.norm, module)}
+            return {"forward": partial(self.batch_norm, module)}
         if isinstance(module, nn.RNNBase):
             return {"forward": partial(self.recurrent, module)}
         if kind is nn.Linear:
@@ -82,7 +82,7 @@ class Traced:
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask for the whole batch of one member, whose noise is given."""
         run, shape = self.run, mask_shape(module, input)
-        name = f"mask{run.call_of(path) or ''}"
+        name = f"mask{run.calls_before(path) or ''}"
         if run.given is None:
             mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
         else:
@@ -109,7 +109,7 @@ class Traced:
         refresh_flat_weights(module)
         return type(module).forward(module, *args, **kwargs)
 
-    def norm(self, module: Any, input: Tensor) -> Tensor:
+    def batch_norm(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
         if module.training or module.running_mean is None:
             return type(module).forward(module, input)
