@@ -55,7 +55,7 @@ class Choice:
         return int(np.argmin(np.min(self.nll, axis=1)))
 
     @property
-    def best_epochs(self) -> int:
+    def length(self) -> int:
         """How long that trains."""
         return self.lengths[int(np.argmin(self.nll[self.best_setting]))]
 
@@ -153,16 +153,14 @@ def run_split(
     scored, more, setting = [], {}, contestant.tries[choice.best_setting]
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(
-            task, data, name, contestant, split, start, setting, choice.best_epochs
-        )
+        trained = fresh_start(task, data, name, contestant, split, start, setting, choice.length)
         seconds = time.thread_time() - before
         scored.append(score_trained(data, trained) | {"train_seconds": seconds})
         if also is not None and not start:
             more = also(data, choice, trained)
     found: dict[str, Any] = {
         "select_nll": choice.nll, "select_epochs": choice.lengths, "setting": choice.best_setting,
-        "epochs": choice.best_epochs, "choose_seconds": chose, "num_stored": trained.num_stored,
+        "epochs": choice.length, "choose_seconds": chose, "num_stored": trained.num_stored,
         "rows": [len(data.fit[0]), len(data.test[0])],
     }  # fmt: skip
     return found | dict_of_lists(scored) | more

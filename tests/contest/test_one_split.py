@@ -1,6 +1,7 @@
-"""A round of the contest: what may be seen when something is chosen, and what is scored."""
+"""One contestant on one split: what may be seen when something is chosen, and what is scored."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_the_setting_and_the_length_with_the_least_nll_are_chosen():
     center = float(own.select[1].mean())
     centers = np.array([[3.0, 1.0, 2.0], [0.5, 0.2, 0.0], [-0.1, 4.0, 2.0]]) + center
     found = one_split.choose(task, own, scripted(centers), 0)
-    assert found.lengths == [12, 35, 100] and (found.best_setting, found.best_epochs) == (1, 100)
+    assert found.lengths == [12, 35, 100] and (found.best_setting, found.length) == (1, 100)
     spread = 0.5 * (np.log(2 * np.pi) + own.select[1].var())
     np.testing.assert_allclose(found.nll, spread + 0.5 * (centers - center) ** 2)
 
@@ -99,10 +100,10 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
     found = one_split.run_split(task, "deep_ensemble", row, 3)
     own = split_of(task, 3)
     choice = one_split.choose(task, own, row, one_split.seed_of("small", "deep_ensemble", 3))
-    assert (found["setting"], found["epochs"]) == (choice.best_setting, choice.best_epochs)
+    assert (found["setting"], found["epochs"]) == (choice.best_setting, choice.length)
     for start in range(one_split.SCORED_STARTS):
         seed = one_split.seed_of("small", "deep_ensemble", 3, 1 + start)
-        job = small.job(task, row, choice.best_setting, seed, choice.best_epochs, split=3)
+        job = small.job(task, row, choice.best_setting, seed, choice.length, split=3)
         trained = row.train(job)
         forecast = trained(own.test[0])
         scores = forecast.scores(own.test[1], own.unit)
@@ -131,17 +132,10 @@ def test_what_draws_nothing_is_scored_once():
 
 def test_no_two_trainings_have_one_seed():
     names = [*IN_TABLES, *FURTHER]
-    own = [
-        one_split.seed_of(task, name, split)
-        for task in "abc"
-        for name in names
-        for split in range(5)
-    ]
+    splits = list(product("abc", names, range(5)))
+    own = [one_split.seed_of(*split) for split in splits]
     tried = [one_split.seed_of(seed, n, i) for seed in own for n in range(6) for i in range(4)]
-    fresh = [
-        one_split.seed_of(task, name, split, 1 + start)
-        for task in "abc" for name in names for split in range(5) for start in range(4)
-    ]  # fmt: skip
+    fresh = [one_split.seed_of(*split, 1 + start) for split in splits for start in range(4)]
     assert len({*tried, *fresh}) == len(tried) + len(fresh)
 
 

@@ -62,9 +62,7 @@ def run_fold(
             rows = np.random.default_rng(fold).permutation(n)[: n // 2]
             half = replace(data, fit=(data.fit[0][rows], data.fit[1][rows]))
             setting = contestant.tries[choice.best_setting]
-            again: Any = fresh_start(
-                task, half, name, contestant, fold, 0, setting, choice.best_epochs
-            )
+            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.length)
             both = again(x), again(x).tempered(again(held), known)
             found["half"] = tuple(each.scores(y, data.unit)["nll"] for each in both)
         return found

@@ -119,11 +119,9 @@ class TrainedNetwork:
             found = self.outputs(as_inputs(x)).double().numpy()
         if not np.isfinite(found).all():
             raise FloatingPointError(f"{self.label}: its outputs are not finite")
-        return (
-            ClassForecast(found)
-            if self.classes
-            else NumericForecast(*uncertainty.gaussian_heads(found))
-        )
+        if self.classes:
+            return ClassForecast(found)
+        return NumericForecast(*uncertainty.gaussian_heads(found))
 
 
 def loss_of(job: Job) -> Callable[..., Tensor]:
