@@ -304,7 +304,7 @@ FITTED = {
 #: return, and what looks at its argument when it is entered.
 LEFT_OUT = {
     "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
-    "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.NegativeElbo",
+    "torch.Sequential", "explore.DrawnFigure", "explore.Explorer", "losses.NegativeElbo",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
     "uncertainty.MeanDifference", "uncertainty.Reliability", "uncertainty.VarianceParts",

@@ -42,7 +42,7 @@ def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> MeanDi
     >>> found.mean, round(found.low, 3), round(found.high, 3), found.n, round(found.p, 3)
     (2.0, -0.484, 4.484, 3, 0.074)
     """
-    return _t_interval(differences, level, 0.0)
+    return _t_test(differences, level, 0.0)
 
 
 def resampled(
@@ -63,7 +63,7 @@ def resampled(
     (2.0, -0.868, 4.868)
     """
     overlap = checks.positive_int("test", test) / checks.positive_int("train", train)
-    return _t_interval(differences, level, overlap)
+    return _t_test(differences, level, overlap)
 
 
 def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
@@ -90,9 +90,7 @@ def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
     return np.minimum(adjusted, 1.0)
 
 
-def _t_interval(
-    differences: Float[Any, "n *initial"], level: float, overlap: float
-) -> MeanDifference:
+def _t_test(differences: Float[Any, "n *initial"], level: float, overlap: float) -> MeanDifference:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = score_checks.level(level)

@@ -272,9 +272,8 @@ def distances(score: Score, rng: Generator, draws: int) -> dict[str, list[float]
         reference = own.pop("full")
         for name, covariance in own.items():
             found[name].append(distance(covariance, reference))
-        one, other = (
-            sample_covariance(score(V)) for V in coupled_draws(score.weight, scale, rng, draws)
-        )
+        both = coupled_draws(score.weight, scale, rng, draws)
+        one, other = (sample_covariance(score(V)) for V in both)
         found["coupled"].append(distance(other, one))
     return found
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from workshop.page.explorer_widget import ExplorerWidget
 
-__all__ = ["BUNDLE", "Drawn", "Explorer", "explore"]
+__all__ = ["BUNDLE", "DrawnFigure", "Explorer", "explore"]
 
 BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
 MOST_SLIDERS = 3
@@ -29,7 +29,7 @@ MOST_LISTED = 40  # values of a slider
 
 
 @runtime_checkable
-class Drawn(Protocol):
+class DrawnFigure(Protocol):
     """What knows how it is drawn and said, and maybe its sliders, ``choices``."""
 
     @property
@@ -40,7 +40,7 @@ class Drawn(Protocol):
 
 
 def explore(
-    draw: Callable[..., matplotlib.figure.Figure] | Drawn,
+    draw: Callable[..., matplotlib.figure.Figure] | DrawnFigure,
     *,
     alt: str | Callable[..., str] = "",
     caption: str = "",
@@ -108,7 +108,7 @@ def explore(
     Explorer(width=3 of [3, 50])
     """
     formula = draw if isinstance(draw, Computed) else None
-    if isinstance(draw, Drawn) and not callable(draw):
+    if isinstance(draw, DrawnFigure) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
         start = start or getattr(draw, "start", None)
         draw = draw.draw

@@ -11,7 +11,7 @@ from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.words import sentences
 
 
-class Reported:
+class ReportFrame:
     """A report; in a kernel its answer as text, in the book the page itself."""
 
     def __init__(self, found: Findings) -> None:
@@ -30,6 +30,6 @@ class Reported:
         return bundle
 
 
-def reported(data: Mapping[str, Any]) -> Reported:
+def report_frame(data: Mapping[str, Any]) -> ReportFrame:
     """Show the report that ``report.json`` is of."""
-    return Reported(from_dict(Findings, data))
+    return ReportFrame(from_dict(Findings, data))

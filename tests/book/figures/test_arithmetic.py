@@ -27,8 +27,8 @@ TEMPERED = "one network, with a temperature"
 
 def test_a_value_at_the_end_of_its_interval_is_inside():
     one = np.array([2.0])
-    assert deep.Own("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
-    assert deep.Own("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
+    assert deep.NewRows("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
+    assert deep.NewRows("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
 
 
 def test_the_covariance_is_that_of_the_contests_swag():

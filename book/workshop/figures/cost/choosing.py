@@ -13,7 +13,7 @@ from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, LANE, REFERENCE, WAYS, keep_off_zero
+from workshop.plot.forest import BAND, LANE, NAME_OF_ZERO, WAYS, keep_off_zero
 from workshop.plot.moving import POINTS, Computed, moves, steps
 from workshop.plot.panels import (
     EDGE,
@@ -165,7 +165,7 @@ class Budget(Computed):
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
-            write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
+            write(figure, zero, head - LINE / 2 - 0.05, NAME_OF_ZERO, **REFERRED)
             keep_in_sight(figure, head - LINE - 0.05, 2 * LINE + 0.09)
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under

@@ -90,7 +90,7 @@ class Members:
 
 
 @dataclass(eq=False)
-class Own:
+class NewRows:
     """New rows of a table, with their intervals."""
 
     #: What is predicted, and its unit.

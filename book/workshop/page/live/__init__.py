@@ -160,7 +160,7 @@ def live(
     slider_checks.figure_name(name)
     if folder := book_build.folder():
         shown = [title for title, flag in flags.items() if flag]
-        return Page(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
+        return Trainer(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
     from workshop.page.live.widget import Live
 
     return Live(state, {**flags, "tries": asked, "behind": band})
@@ -186,7 +186,7 @@ def _checked_try(state: dict[str, Any], one: Mapping[str, Any]) -> dict[str, Any
     return {**one, "set": {key: done[key] for key in one["set"]}}
 
 
-class Page:
+class Trainer:
     """The trainer on a page of the book, whose still picture shows a curve."""
 
     def __init__(
