@@ -532,7 +532,7 @@ def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypat
     table.to_csv(path, index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(contest, "compare", lambda *_, **__: found)
-    command.main(["compare", str(path), "--target", "y", "--save", "num_stored"])
+    command.main(["compare", str(path), "--target", "y", "--save", "kept"])
     said = capsys.readouterr().out
     answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
     assert found.data["answer"].startswith(answer) and report in said
