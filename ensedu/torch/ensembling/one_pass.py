@@ -43,8 +43,7 @@ class OnePass:
 
     def __post_init__(self) -> None:
         #: The axes in front of the batch, and how many members run, those of each sample.
-        axes = self.samples, self.ensemble_size
-        self.leading = tuple(size for size in axes if size is not None)
+        self.leading = tuple(n for n in (self.samples, self.ensemble_size) if n is not None)
         self.num_members = prod(self.leading)
         self.randomness = "different" if self.independent else "same"
         self.noise: Noise = self.given or {}

@@ -107,10 +107,8 @@ def test_distances_are_relative_to_the_full_law(stored):
     rng = np.random.default_rng(0)
     laws = perturbed.perturbation_laws(score.weight, scale, rng, draws)
     own = {name: sample_covariance(score(draw())) for name, draw in laws.items()}
-    full, pair = (
-        sample_covariance(score(V))
-        for V in perturbed.coupled_draws(score.weight, scale, rng, draws)
-    )
+    coupled = perturbed.coupled_draws(score.weight, scale, rng, draws)
+    full, pair = map(sample_covariance, map(score, coupled))
     for name, one, other in (("rank1", own["rank1"], own["full"]), ("coupled", pair, full)):
         wanted = np.sqrt(((one - other) ** 2).sum() / (other**2).sum())
         assert found[name][0] == pytest.approx(wanted, rel=1e-12)
