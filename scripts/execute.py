@@ -34,7 +34,7 @@ READER, TABLES = "book/workshop/measured.py", "book/workshop/results"
 #: What puts the scripts and styles beside it into what a notebook shows.
 XRAY = "ensedu/xray/picture.py"
 #: What pages are made with, besides what their notebooks compute with.
-MAKERS = ("_config.yml", "_toc.yml", "book/_ext/*.py", "book/_static/*")
+MAKERS = ("_config.yml", "_toc.yml", "book/_ext/*.py", "book/_css/*")
 TIMEOUT = 180  # seconds a cell
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 

@@ -486,7 +486,7 @@ def book_page(browser, tmp_path, monkeypatch):
     )
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
-    css = (BOOK / "_static" / "figures.css").read_text(encoding="utf-8")
+    css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
     own = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
