@@ -25,7 +25,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.measure import quartiles, ratios, seconds_of
 from ensedu.methods import METHODS
-from ensedu.torch import elbo, mlp, softmax_cross_entropy
+from ensedu.torch import mlp, negative_elbo, softmax_cross_entropy
 from workshop.running import json_files
 from workshop.running.machine import machine, restart_with_settings
 
@@ -48,7 +48,7 @@ def training(method, width, rank=0, ranks=1):
 
     def step():
         optimizer.zero_grad()
-        loss = elbo(net, x, y, softmax_cross_entropy, num_examples=EXAMPLES).loss
+        loss = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=EXAMPLES).loss
         (loss * members / MEMBERS).backward()
         optimizer.step()
 

@@ -24,7 +24,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 
-from ensedu.common.book import BOOK
+from ensedu.common import book_build
 from scripts.notebooks import find
 from workshop.running import code_digest
 
@@ -133,7 +133,7 @@ def main(arguments=None):
     for variable in THREADS:
         os.environ[variable] = "1"
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[BOOK] = str(folder / "frames")
+    os.environ[book_build.VARIABLE] = str(folder / "frames")
     # The longest first; of those never seen, the ones with most code.
     order = sorted(todo, key=lambda path: (-seconds.get(str(path), inf), -path.stat().st_size))
     failed = False

@@ -20,7 +20,7 @@ import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, methods
 from ensedu import uncertainty as un
-from ensedu.contest import rounds, tasks
+from ensedu.contest import one_split, tasks
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.data import Curve, Split, Table, classes, clean, encoder, gap, noisy, patches, rotated
 from ensedu.priors import Cauchy, Normal

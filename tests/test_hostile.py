@@ -264,7 +264,7 @@ for module in ("torch", "losses"):
     outputs = {"outputs": numbers(M, B, 2)}
     training_of = {"net": DOUBLE, "x": numbers(B, m), "y": numbers(B, 2)}
     OTHERS |= {
-        f"{module}.elbo": training_of | {"nll": et.half_squared_error},
+        f"{module}.negative_elbo": training_of | {"nll": et.half_squared_error},
         f"{module}.gaussian_nll": outputs | {"targets": numbers(B, 1)},
         f"{module}.half_squared_error": outputs | {"targets": numbers(B, 2)},
         f"{module}.reduce": {"nll": numbers(M, B)},
@@ -304,10 +304,10 @@ FITTED = {
 #: return, and what looks at its argument when it is entered.
 LEFT_OUT = {
     "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
-    "torch.Sequential", "explore.Drawn", "explore.Explorer", "losses.Elbo",
+    "torch.Sequential", "explore.DrawnFigure", "explore.Explorer", "losses.NegativeElbo",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
     "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
-    "uncertainty.Interval", "uncertainty.Reliability", "uncertainty.VarianceParts",
+    "uncertainty.MeanDifference", "uncertainty.Reliability", "uncertainty.VarianceParts",
     "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",
     "ntk.Pass",

@@ -23,7 +23,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
-from ensedu.common.book import BOOK
+from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page import computed, digit, live, xray
 from workshop.page.computed.guessing import choices
@@ -250,7 +250,7 @@ def copy_frames(app, exception):
 def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[BOOK] = str(drawn(app))
+    os.environ[book_build.VARIABLE] = str(drawn(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
     app.connect("doctree-read", ask)

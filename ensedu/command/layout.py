@@ -4,7 +4,7 @@ import textwrap
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.counting.text_table import Cell, Column, Row, TextTable
+from ensedu.common.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import METHODS, ROLE_LABELS, ROLES
 
 __all__ = ["refusals", "tables"]

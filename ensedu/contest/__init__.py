@@ -6,7 +6,7 @@ are the methods of this book, SWAG, Laplace and IVON, and what a user would othe
 and a linear model; `TABULAR`, TabM, takes vectors alone. `FURTHER`, MIMO, takes part where you say
 so, and the book has no results of it. A `Contestant` of your own stands beside them. Its
 ``train(job)`` takes a `Job` and returns what is `Trained`: called with inputs it gives a forecast,
-`Classes` or `Numbers`.
+`ClassForecast` or `NumericForecast`.
 
 - `run_split` computes a row: `choose` tries six settings at three lengths and takes what has the
   least NLL of the combined prediction on the rows to select on; fresh trainings of that are scored
@@ -26,10 +26,10 @@ from ensedu.uncertainty.pooling import Pooled, TaskDifference, TaskScores, poole
 optional("torch", "sklearn")
 
 from ensedu.contest.contestants import CONTESTANTS, FURTHER, TABULAR  # noqa: E402
-from ensedu.contest.forecasts import Classes, Numbers  # noqa: E402
+from ensedu.contest.forecasts import ClassForecast, NumericForecast  # noqa: E402
 from ensedu.contest.jobs import Contestant, Job, Trained  # noqa: E402
+from ensedu.contest.one_split import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.one_table.compare import Comparison, compare  # noqa: E402
-from ensedu.contest.rounds import Choice, choose, run_split  # noqa: E402
 from ensedu.contest.tasks import SplitData, Task, rows_of_split, split_of  # noqa: E402
 
 __all__ = [
@@ -37,11 +37,11 @@ __all__ = [
     "FURTHER",
     "TABULAR",
     "Choice",
-    "Classes",
+    "ClassForecast",
     "Comparison",
     "Contestant",
     "Job",
-    "Numbers",
+    "NumericForecast",
     "Pooled",
     "SplitData",
     "Task",

@@ -9,14 +9,14 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["COVERAGE", "Classes", "Forecast", "Numbers", "conformal"]
+__all__ = ["COVERAGE", "ClassForecast", "Forecast", "NumericForecast", "conformal"]
 
 #: What intervals, and sets of classes, are to hold.
 COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class ClassForecast:
     """Logits of each pass, (S, B, k); the forecast is the mean of their probabilities."""
 
     logits: Float[Array, "S B k"]
@@ -44,12 +44,12 @@ class Classes:
 
     @property
     def doubt(self) -> Float[Array, " B"]:
-        """The entropy of the forecast, by which foreign inputs are told."""
+        """The entropy of the forecast, by which out-of-distribution inputs are told."""
         return uncertainty.entropy_parts(self.averaged[None]).total
 
-    def tempered(self, held_out: "Classes", y: Int[Array, " B"]) -> "Classes":
+    def tempered(self, held_out: "ClassForecast", y: Int[Array, " B"]) -> "ClassForecast":
         """Scale the averaged forecast by the temperature that is best on held-out examples."""
-        return Classes(self.log_averaged[None] / held_out.temperature(y))
+        return ClassForecast(self.log_averaged[None] / held_out.temperature(y))
 
     def temperature(self, y: Int[Array, " B"]) -> float:
         """Return the temperature that is best for these labels."""
@@ -71,7 +71,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class NumericForecast:
     """Means and variances of each pass, (S, B, 1); the forecast is the mixture."""
 
     mean: Float[Array, "S B 1"]
@@ -94,7 +94,7 @@ class Numbers:
 
     @property
     def doubt(self) -> Float[Array, " B"]:
-        """The standard deviation of the forecast, by which foreign inputs are told."""
+        """The standard deviation of the forecast, by which out-of-distribution inputs are told."""
         return np.sqrt(self.moments[1][:, 0])
 
     @property
@@ -102,10 +102,10 @@ class Numbers:
         """The mean and the variance of the mixture."""
         return uncertainty.mixture(self.mean, self.variance)
 
-    def tempered(self, held_out: "Numbers", y: Float[Array, "B 1"]) -> "Numbers":
+    def tempered(self, held_out: "NumericForecast", y: Float[Array, "B 1"]) -> "NumericForecast":
         """Scale all variances by the factor that is best on held-out examples."""
         mean, variance = self.moments
-        return Numbers(mean[None], held_out.variance_factor(y) * variance[None])
+        return NumericForecast(mean[None], held_out.variance_factor(y) * variance[None])
 
     def variance_factor(self, y: Float[Array, "B 1"]) -> float:
         """Return the factor of variances that is best for these targets, of one Gaussian a row.
@@ -125,7 +125,7 @@ class Numbers:
         return float(2 * limit * self.doubt.mean())
 
 
-Forecast = Classes | Numbers
+Forecast = ClassForecast | NumericForecast
 
 
 def conformal(forecast: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float]:

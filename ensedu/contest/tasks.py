@@ -61,7 +61,7 @@ class Task:
         How many steps all train, to whole epochs, and with how many examples a step.
     shifts
         By name a function (inputs, rng) -> inputs as networks take them, which shifts a test part.
-    foreign
+    ood
         Inputs of another kind, as networks take them; by default a test part's own rows, with each
         column in an order of its own.
 
@@ -82,7 +82,7 @@ class Task:
     steps: int = 1000
     batch_size: int = 32
     shifts: Mapping[str, Shift] = field(default_factory=lambda: {"noise": with_noise})
-    foreign: Inputs | None = None
+    ood: Inputs | None = None
 
     def __post_init__(self) -> None:
         for name in ("name", "label", "source"):
@@ -135,11 +135,11 @@ class Task:
                 "shifts must be a mapping of names to functions, got "
                 f"{checks.describe(self.shifts)}"
             )
-        if self.foreign is not None:
-            check_float64("foreign", self.foreign)
-            if not self.table and self.foreign.shape[1:] != self.x.shape[1:]:
+        if self.ood is not None:
+            check_float64("ood", self.ood)
+            if not self.table and self.ood.shape[1:] != self.x.shape[1:]:
                 raise ValueError(
-                    f"foreign has shape {self.foreign.shape}, accepted is (F, "
+                    f"ood has shape {self.ood.shape}, accepted is (F, "
                     f"{', '.join(map(str, self.x.shape[1:]))}), as x has"
                 )
 
@@ -235,7 +235,7 @@ class SplitData:
     #: The inputs of `test`, shifted, by the kind of shift.
     shifted: dict[str, Inputs]
     #: Inputs that no example is like.
-    foreign: Inputs
+    ood: Inputs
     center: float = 0.0
     unit: float = 1.0
 
@@ -264,11 +264,11 @@ def split_of(task: Task, split: int) -> SplitData:
         y = task.y[rows] if task.classes else (task.y[rows] - center) / unit
         ready[name] = encode(task.rows(rows)), y
     test = ready["test"][0]
-    foreign = task.foreign
-    if foreign is None:
-        foreign = encode(shuffled_columns(task.rows(parts["test"]), rng))
+    ood = task.ood
+    if ood is None:
+        ood = encode(shuffled_columns(task.rows(parts["test"]), rng))
     shifted = {name: shift(test, rng) for name, shift in task.shifts.items()}
-    return SplitData(**ready, shifted=shifted, foreign=foreign, center=center, unit=unit)
+    return SplitData(**ready, shifted=shifted, ood=ood, center=center, unit=unit)
 
 
 def shuffled_columns(x: Any, rng: Generator) -> Any:

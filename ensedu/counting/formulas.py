@@ -8,7 +8,7 @@ from math import isqrt, prod
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.counting.text_table import Cell, Column, Row, TextTable
+from ensedu.common.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import (
     METHODS,
     ROLE_LABELS,

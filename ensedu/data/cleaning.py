@@ -72,9 +72,9 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
         if dayfirst is None:
             raise ValueError(f"dayfirst must be True or False for 01/02/2024, got None for {place}")
         day, month, year = found.group(1, 3, 4) if dayfirst else found.group(3, 1, 4)
-        moment = TIME.fullmatch(found.group(5) or "0:00")
-        word = f"{year}-{month:0>2}-{day:0>2}" if moment else word
-        hours = _hours(moment) if moment else 0.0
+        clock = TIME.fullmatch(found.group(5) or "0:00")
+        word = f"{year}-{month:0>2}-{day:0>2}" if clock else word
+        hours = _hours(clock) if clock else 0.0
     for style in DATE_FORMATS if word[:4].isdigit() or word[-4:].isdigit() else ():
         with suppress(ValueError):
             moment = datetime.strptime(word, style) if style else datetime.fromisoformat(word)

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.numpy.base import MemberLayer, sum_to
-from ensedu.numpy.windows import Size, Windows
+from ensedu.numpy.windows import ConvLayer, Size
 
 
 class BatchEnsembleLinear(MemberLayer):
@@ -106,7 +106,7 @@ class BatchEnsembleLinear(MemberLayer):
         return self.rng.normal(1.0, self.init_std, shape)
 
 
-class ModulatedWindows(Windows):
+class ModulatedConv(ConvLayer):
     """Base of the convolutions between r and s, in front of `BatchEnsembleLinear` or its heir.
 
     r and s have a number for each channel, not for each entry of a window, so they multiply images
@@ -152,7 +152,7 @@ class ModulatedWindows(Windows):
         return shared * (r[..., :, None] * s[..., None, :])[..., None, None]
 
 
-class BatchEnsembleConv2d(ModulatedWindows, BatchEnsembleLinear):
+class BatchEnsembleConv2d(ModulatedConv, BatchEnsembleLinear):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, a factor for each channel (Wen et al. 2020, eq. 5).
 
     (B, C_in, H, W), or (M, B, …), -> (M, B, C_out, H_out, W_out). W (C_in · kh · kw, C_out) is

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.numpy.base import MemberLayer, sum_to
-from ensedu.numpy.windows import Size, Windows
+from ensedu.numpy.windows import ConvLayer, Size
 
 
 class DeepEnsembleLinear(MemberLayer):
@@ -70,7 +70,7 @@ class DeepEnsembleLinear(MemberLayer):
         return self.params["weight"].copy()
 
 
-class DeepEnsembleConv2d(Windows, DeepEnsembleLinear):
+class DeepEnsembleConv2d(ConvLayer, DeepEnsembleLinear):
     """M convolutions that share nothing: (B, C_in, H, W), or (M, B, …), -> (M, B, C_out, …).
 
     Lakshminarayanan et al. 2017. W is (M, C_in · kh · kw, C_out), b is (M, C_out).

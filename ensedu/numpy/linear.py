@@ -6,7 +6,7 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.numpy.base import WeightLayer
-from ensedu.numpy.windows import Size, Windows
+from ensedu.numpy.windows import ConvLayer, Size
 
 
 class Linear(WeightLayer):
@@ -61,7 +61,7 @@ class Linear(WeightLayer):
             raise ValueError(f"Linear: {what} {shape}, accepted is (..., {self.in_features})")
 
 
-class Conv2d(Windows, Linear):
+class Conv2d(ConvLayer, Linear):
     """``y = conv(x, W) + b``: (B, C_in, H, W) -> (B, C_out, H_out, W_out), or (S, B, …).
 
     Parameters

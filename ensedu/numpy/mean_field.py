@@ -10,11 +10,11 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise, sum_to
-from ensedu.numpy.windows import Size, Windows
+from ensedu.numpy.windows import ConvLayer, Size
 from ensedu.priors import Normal, Prior, check_prior
 
 
-class MeanFieldLinear(variational.Distributions):
+class MeanFieldLinear(variational.VariationalLayer):
     """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
 
     Blundell et al. 2015, sec. 3.2. All means and ρ are trained: weight (m, n) and bias (n,).
@@ -134,7 +134,7 @@ class MeanFieldLinear(variational.Distributions):
         return drawn, noise
 
 
-class MeanFieldConv2d(Windows, MeanFieldLinear):
+class MeanFieldConv2d(ConvLayer, MeanFieldLinear):
     """A convolution whose every weight and bias is ``mean + softplus(ρ) ∘ ε``.
 
     Blundell et al. 2015, sec. 3.2, for kernels (Shridhar et al. 2019). Means and ρ are

@@ -10,12 +10,12 @@ from numpy.random import Generator
 from ensedu.common import checks
 from ensedu.numpy import variational
 from ensedu.numpy.base import Noise
-from ensedu.numpy.batch_ensemble import BatchEnsembleLinear, ModulatedWindows
+from ensedu.numpy.batch_ensemble import BatchEnsembleLinear, ModulatedConv
 from ensedu.numpy.windows import Size
 from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 
 
-class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
+class Rank1Linear(BatchEnsembleLinear, variational.VariationalLayer):
     """A `BatchEnsembleLinear` that draws r and s anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, and s alike; W (m, n) and
@@ -106,7 +106,7 @@ class Rank1Linear(BatchEnsembleLinear, variational.Distributions):
         return r, s, noise
 
 
-class Rank1Conv2d(ModulatedWindows, Rank1Linear):
+class Rank1Conv2d(ModulatedConv, Rank1Linear):
     """A `BatchEnsembleConv2d` that draws r and s anew in each pass (Dusenberry et al. 2020, eq. 3).
 
     Parameters

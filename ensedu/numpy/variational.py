@@ -65,7 +65,7 @@ def entry_kl_gradient(
     return grad_mean, (pull - 1 / std) * sigmoid(rho)
 
 
-class Distributions(WeightLayer):
+class VariationalLayer(WeightLayer):
     """What layers with a mean and a ρ of some arrays share: their KL, and its gradient."""
 
     prior: Prior

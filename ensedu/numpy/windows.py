@@ -44,7 +44,7 @@ def add_up(
     return y[..., top : top + size[0], left : left + size[1]]
 
 
-class OnImages(Layer):
+class ImageLayer(Layer):
     """Base of the layers that read windows of images: (…, C, H, W) -> (…, C_out, H_out, W_out)."""
 
     kernel_size: Pair
@@ -86,12 +86,12 @@ class OnImages(Layer):
         return add_up(windows, (shape[-2], shape[-1]), self.stride, self.padding)
 
 
-class Windows(OnImages):
+class ConvLayer(ImageLayer):
     """Base of the convolutions, in front of the fully connected layer that they are on windows.
 
     A window of C_in · kh · kw numbers is a row of that layer's input, a position of the image one
     of its examples: ``forward`` turns images into rows, calls it, and turns its rows into images.
-    Of a ``class Conv2d(Windows, Linear)`` that layer, ``super()`` below, is `Linear`.
+    Of a ``class Conv2d(ConvLayer, Linear)`` that layer, ``super()`` below, is `Linear`.
     """
 
     #: The shapes of the latest images, in and out; in ``_cache`` is what the layer on rows keeps.
@@ -181,7 +181,7 @@ class Windows(OnImages):
         return f"{type(self).__name__}({', '.join(words)})"
 
 
-class Pooling(OnImages):
+class Pooling(ImageLayer):
     """Base of the layers that make one number of each window of each channel."""
 
     padding = (0, 0)

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ensedu import uncertainty as un
-from ensedu.sklearn.estimator import Ensemble
+from ensedu.sklearn.estimator import EnsembleEstimator
 from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import softmax_cross_entropy
 
@@ -22,7 +22,7 @@ PRIOR_STD = 0.25
 UNKNOWN = 2.0
 
 
-class EnsembleClassifier(ClassifierMixin, Ensemble):
+class EnsembleClassifier(ClassifierMixin, EnsembleEstimator):
     """Predict one of k classes, by members whose probabilities are averaged, and calibrated sets.
 
     Parameters and errors are those of `EnsembleRegressor`; ``classes_`` holds the labels in order,

@@ -27,7 +27,7 @@ FOLDS = 5
 VALIDATION = 0.1
 
 
-class Ensemble(Calibrated, BaseEstimator):
+class EnsembleEstimator(Calibrated, BaseEstimator):
     """The base of `EnsembleRegressor`, which says what the parameters are, and its twin."""
 
     #: One network, with CV+ one a fold; the mixture of all their members predicts.

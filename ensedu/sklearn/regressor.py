@@ -10,13 +10,13 @@ from sklearn.base import RegressorMixin
 
 from ensedu import uncertainty as un
 from ensedu.common import checks
-from ensedu.sklearn.estimator import METHOD, Ensemble
+from ensedu.sklearn.estimator import METHOD, EnsembleEstimator
 from ensedu.sklearn.rows import as_numbers
 from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import gaussian_nll
 
 
-class EnsembleRegressor(RegressorMixin, Ensemble):
+class EnsembleRegressor(RegressorMixin, EnsembleEstimator):
     """Predict one number, by members with a mean and a variance each, and calibrated intervals.
 
     Intervals hold nine in ten targets, at a level of 0.9, **on average over rows like those of**

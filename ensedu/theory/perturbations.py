@@ -17,8 +17,8 @@ varies with V is, to the first order in Z, a matter of Σ alone::
     full = multiplicative(W, separable(r_cov, s_cov), rng=rng, draws=1000)  # (1000, 7, 5)
     pair = rank1(W, r_cov, s_cov, rng=rng, draws=1000)
     score = Score(net, x, labels, layer=0)
-    both = spread(score(full)), spread(score(pair))  # two (35, 35), nearly equal
-    limit = first_order(hessian(score, W), spread_of(W, separable(r_cov, s_cov)))  # of both
+    both = sample_covariance(score(full)), sample_covariance(score(pair))  # nearly equal
+    limit = first_order(hessian(score, W), entry_covariance(W, separable(r_cov, s_cov)))  # of both
 
 Matrices are made vectors row by row, entry (a, j) at place ``a n + j``. NumPy, in float64.
 """
@@ -40,13 +40,13 @@ from ensedu.numpy.network import Sequential
 
 __all__ = [
     "Score",
+    "entry_covariance",
     "first_order",
     "hessian",
     "multiplicative",
     "rank1",
+    "sample_covariance",
     "separable",
-    "spread",
-    "spread_of",
 ]
 
 #: Of the largest eigenvalue: an eigenvalue of a covariance that is further below 0 is an error.
@@ -77,7 +77,7 @@ def separable(r_cov: Float[Array, "m m"], s_cov: Float[Array, "n n"] | None = No
     return (np.multiply.outer(1 + r_cov, 1 + s_cov) - 1).transpose(0, 2, 1, 3)
 
 
-def spread_of(
+def entry_covariance(
     weight: Float[Array, "m n"], relative: Float[Array, "m n_ m n_"]
 ) -> Float[Array, "mn mn"]:
     """The covariance of ``V = W ∘ (1 + Z)``, ``W_aj Σ_aj,a'j' W_a'j'``, for vectors of entries.
@@ -89,7 +89,7 @@ def spread_of(
     return scaled.reshape(weight.size, weight.size)
 
 
-def spread(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]:
+def sample_covariance(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]:
     """The covariance of samples, each made a vector, with the divisor S - 1.
 
     Raises ``TypeError`` or ``ValueError`` for anything but finite float64 of two samples or more.
@@ -350,7 +350,7 @@ def first_order(
     curvature
         H, the Hessian, or any rows of derivatives by vec(V).
     covariance
-        C, that of vec(V), as `spread_of` returns it.
+        C, that of vec(V), as `entry_covariance` returns it.
 
     Raises
     ------

@@ -7,7 +7,7 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 `predict` runs them (`ensedu.torch.ensembling`, `ensedu.torch.train`; models to try are in
 `ensedu.torch.models`); a training step of one's own::
 
-    loss = elbo(net, x, y, softmax_cross_entropy, num_examples=N).loss
+    loss = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=N).loss
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -21,7 +21,12 @@ from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.ensembling.ensemble import ensemble
 from ensedu.torch.images import AvgPool2d, Conv2d, MaxPool2d
-from ensedu.torch.losses import elbo, gaussian_nll, half_squared_error, softmax_cross_entropy
+from ensedu.torch.losses import (
+    gaussian_nll,
+    half_squared_error,
+    negative_elbo,
+    softmax_cross_entropy,
+)
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.network import Multiply, Sequential, Tile, kl, mlp
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
@@ -49,7 +54,6 @@ __all__ = [
     "Sequential",
     "Tile",
     "Validation",
-    "elbo",
     "ensemble",
     "fit",
     "from_numpy",
@@ -57,6 +61,7 @@ __all__ = [
     "half_squared_error",
     "kl",
     "mlp",
+    "negative_elbo",
     "parameter_groups",
     "predict",
     "softmax_cross_entropy",

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from ensedu.torch.tensor_checks import check_tensor
 
 
-class OnImages(nn.Module):
+class ImageLayer(nn.Module):
     """Base of the layers that keep all leading axes: (B, C, H, W), (M, B, C, H, W) and more.
 
     Raises ``TypeError`` or ``ValueError`` for an input that is no tensor of images.
@@ -23,13 +23,13 @@ class OnImages(nn.Module):
         return y.reshape(*x.shape[:-3], *y.shape[1:])
 
 
-class Conv2d(OnImages, nn.Conv2d):
+class Conv2d(ImageLayer, nn.Conv2d):
     """``nn.Conv2d`` that keeps all leading axes: (B, C, H, W), (S, B, C, H, W) and more."""
 
 
-class MaxPool2d(OnImages, nn.MaxPool2d):
+class MaxPool2d(ImageLayer, nn.MaxPool2d):
     """``nn.MaxPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""
 
 
-class AvgPool2d(OnImages, nn.AvgPool2d):
+class AvgPool2d(ImageLayer, nn.AvgPool2d):
     """``nn.AvgPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""

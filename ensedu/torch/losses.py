@@ -1,4 +1,4 @@
-"""The losses of `ensedu.numpy` for tensors, and the evidence lower bound.
+"""The losses of `ensedu.numpy` for tensors, and the negative evidence lower bound.
 
 Names, arguments, axes and errors are the same, and said there: outputs of all members, (M, B, k) or
 (S, M, B, k), or of one network, (B, k); targets for the B examples, with an axis M in front where
@@ -28,7 +28,10 @@ from ensedu.torch.network import kl
 from ensedu.torch.tensor_checks import check_tensor, not_dense
 from ensedu.torch.variational import softplus
 
-__all__ = ["Elbo", "elbo", "gaussian_nll", "half_squared_error", "reduce", "softmax_cross_entropy"]
+__all__ = [
+    "NegativeElbo", "gaussian_nll", "half_squared_error", "negative_elbo", "reduce",
+    "softmax_cross_entropy",
+]  # fmt: skip
 
 
 def half_squared_error(
@@ -97,7 +100,7 @@ def reduce(nll: Float[Tensor, "*M B"], reduction: str) -> Float[Tensor, "*loss"]
     return nll.mean() * (nll.shape[-2] if reduction == "sum" and nll.ndim > 1 else 1)
 
 
-class Elbo(NamedTuple):
+class NegativeElbo(NamedTuple):
     """The negative evidence lower bound of an example, and what it is made of, in nats."""
 
     #: ``nll + beta * kl / num_examples``, what is minimized.
@@ -112,7 +115,7 @@ class Elbo(NamedTuple):
         return {name: float(value.detach()) for name, value in self._asdict().items()}
 
 
-def elbo(
+def negative_elbo(
     net: nn.Module,
     x: Inputs,
     y: Tensor,
@@ -121,7 +124,7 @@ def elbo(
     num_examples: int,
     beta: float = 1.0,
     noise: dict[str, Tensor] | None = None,
-) -> Elbo:
+) -> NegativeElbo:
     """The negative evidence lower bound of a minibatch, per example, with its parts.
 
     ``nll(net(x), y) + beta · kl(net) / N`` (Blundell et al. 2015, eq. 8, with the same part of the
@@ -161,7 +164,7 @@ def elbo(
         shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.describe(loss)
         raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")
     divergence = kl(net)
-    return Elbo(loss + share * divergence, loss, divergence)
+    return NegativeElbo(loss + share * divergence, loss, divergence)
 
 
 def as_columns(y: Tensor, outputs: Any) -> Tensor:

@@ -11,12 +11,12 @@ from ensedu.priors import Normal, Prior, check_prior
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 from ensedu.torch.tensor_checks import shape_in
-from ensedu.torch.variational import Distributions, inverse_softplus, softplus
+from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplus
 
 ESTIMATORS = ("weights", "local", "flipout")
 
 
-class MeanFieldArrays(Distributions):
+class MeanFieldArrays(VariationalLayer):
     """The parameters of both layers, mean and ρ of every weight and bias, and what they do."""
 
     method: ClassVar = "mean_field"

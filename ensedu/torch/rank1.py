@@ -13,10 +13,10 @@ from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 from ensedu.torch.tensor_checks import shape_in
-from ensedu.torch.variational import Distributions, inverse_softplus, softplus
+from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplus
 
 
-class Rank1Arrays(MemberLayer, Distributions):
+class Rank1Arrays(MemberLayer, VariationalLayer):
     """The parameters of both layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"

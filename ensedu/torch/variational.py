@@ -69,7 +69,7 @@ def entry_kl(
     return sampled_kl(mean, rho, prior, noise)
 
 
-class Distributions(WeightLayer):
+class VariationalLayer(WeightLayer):
     """What layers with a mean and a ρ of some arrays share: their KL."""
 
     prior: Prior

@@ -57,7 +57,7 @@ from ensedu.uncertainty.combine import (
 from ensedu.uncertainty.conformal import ConformalIntervals, ConformalSets, conformal_quantile
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
 from ensedu.uncertainty.martingale import Exchangeability
-from ensedu.uncertainty.paired import Interval, holm, paired, resampled
+from ensedu.uncertainty.paired import MeanDifference, holm, paired, resampled
 from ensedu.uncertainty.scores import (
     accuracy,
     auroc,
@@ -80,7 +80,7 @@ __all__ = [
     "CovarianceParts",
     "EntropyParts",
     "Exchangeability",
-    "Interval",
+    "MeanDifference",
     "Reliability",
     "TemperatureScaling",
     "VarianceParts",

@@ -16,12 +16,12 @@ ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row: a player for each of these.
 JUMPS = (1e-4, 1e-3, 1e-2, 1e-1)
 #: Of which intervals a bet watches how many they hold.
-COVERAGE = 0.9
+BET_LEVEL = 0.9
 #: What a p-value multiplies a bet by, on average by 1: on large scores, on none, on small ones, and
 #: on scores outside of intervals.
 BETS: tuple[Callable[[float], float], ...] = (
     lambda p: 1.5 - p, lambda p: 1.0, lambda p: 0.5 + p,
-    lambda p: COVERAGE + (p <= 1 - COVERAGE),
+    lambda p: BET_LEVEL + (p <= 1 - BET_LEVEL),
 )  # fmt: skip
 #: Above this, money is given away: enough is proved, and floats end.
 LARGEST_STAKES = 1e9
@@ -96,7 +96,7 @@ class Exchangeability:
             shrink = max(1.0, sum(map(sum, stakes)) / LARGEST_STAKES)
             stakes = [[money / shrink for money in own] for own in stakes]
             path.append(sum(map(sum, stakes)))
-            held += p > 1 - COVERAGE
+            held += p > 1 - BET_LEVEL
         return replace(
             self, path=tuple(path), held=held, scores=tuple(known),
             stakes=tuple(map(tuple, stakes)),
@@ -129,14 +129,14 @@ class Exchangeability:
     def words(self) -> str:
         """What it says, in a sentence or two."""
         held = self.held / max(1, self.rows)
-        share = f"{COVERAGE:.0%} intervals or sets hold about {held:.0%} of"
+        share = f"{BET_LEVEL:.0%} intervals or sets hold about {held:.0%} of"
         if not self.alarm:
             return (
                 f"{share} {self.rows:,} new rows, which is no sign that the promise is broken "
                 f"(anytime p-value {self.p:.2g})."
             )
         odds = f"rows like the old ones would ever say so once in {min(1e6, 1 / self.p):,.0f} times"
-        if self.held < COVERAGE * self.rows:
+        if self.held < BET_LEVEL * self.rows:
             return (
                 f"The promise no longer stands: {share} {self.rows:,} new rows ({odds}, or more "
                 "seldom). Calibrate again, or train anew, on rows like these."

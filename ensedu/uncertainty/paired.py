@@ -15,7 +15,7 @@ from ensedu.uncertainty import score_checks
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanDifference:
     """The mean of `n` differences, and the interval from `low` to `high` around it."""
 
     mean: float
@@ -26,7 +26,7 @@ class Interval:
     p: float
 
 
-def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> Interval:
+def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> MeanDifference:
     """Student's t interval of the mean of n paired differences: ``mean ± t s / √n``.
 
     One difference is that of two methods on the same data with the same seed. The interval has its
@@ -42,12 +42,12 @@ def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> Interv
     >>> found.mean, round(found.low, 3), round(found.high, 3), found.n, round(found.p, 3)
     (2.0, -0.484, 4.484, 3, 0.074)
     """
-    return _t_interval(differences, level, 0.0)
+    return _t_test(differences, level, 0.0)
 
 
 def resampled(
     differences: Float[Any, "n *initial"], *, train: int, test: int, level: float = 0.95
-) -> Interval:
+) -> MeanDifference:
     """The corrected resampled t interval, for differences over random splits of one data set.
 
     The training sets of such splits overlap, so their differences move together and Student's
@@ -63,7 +63,7 @@ def resampled(
     (2.0, -0.868, 4.868)
     """
     overlap = checks.positive_int("test", test) / checks.positive_int("train", train)
-    return _t_interval(differences, level, overlap)
+    return _t_test(differences, level, overlap)
 
 
 def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
@@ -90,7 +90,7 @@ def holm(p_values: Sequence[float] | Float[Any, " K"]) -> Float[Array, " K"]:
     return np.minimum(adjusted, 1.0)
 
 
-def _t_interval(differences: Float[Any, "n *initial"], level: float, overlap: float) -> Interval:
+def _t_test(differences: Float[Any, "n *initial"], level: float, overlap: float) -> MeanDifference:
     """Return the interval of n differences whose correlation adds `overlap` to 1 / n."""
     differences = score_checks.floats("differences", differences, ("n",), ("n", "initial seeds"))
     level = score_checks.level(level)
@@ -105,4 +105,4 @@ def _t_interval(differences: Float[Any, "n *initial"], level: float, overlap: fl
     mean = float(each.mean())
     half = -float(special.stdtrit(n - 1, (1 - level) / 2)) * error
     p = 2 * float(special.stdtr(n - 1, -abs(mean) / error)) if error else float(mean == 0)
-    return Interval(mean, mean - half, mean + half, n, p)
+    return MeanDifference(mean, mean - half, mean + half, n, p)

@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_array, check_finite
-from ensedu.uncertainty.paired import Interval, resampled
+from ensedu.uncertainty.paired import MeanDifference, resampled
 
 __all__ = [
     "ALPHA",
@@ -105,9 +105,9 @@ class TaskDifference:
     source: str
     #: The difference of the score itself, with the corrected resampled t interval over splits: it
     #: describes, and tests nothing.
-    interval: Interval
+    interval: MeanDifference
     #: The difference in units.
-    scaled: float
+    in_units: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +207,7 @@ def task_difference(task: TaskScores, contestant: str, *, reference: str) -> Tas
     differences = task.values[contestant].mean(axis=1) - task.values[reference].mean(axis=1)
     interval = resampled(differences, train=task.train, test=task.test)
     return TaskDifference(
-        task=task.name, source=task.source, interval=interval, scaled=interval.mean / task.unit
+        task=task.name, source=task.source, interval=interval, in_units=interval.mean / task.unit
     )
 
 
@@ -227,7 +227,7 @@ def verdict(low: float, high: float, *, higher: bool = False) -> str:
 def _pooled(tasks: tuple[TaskDifference, ...], contestants: int, higher: bool) -> Pooled:
     by_source: dict[str, list[float]] = {}
     for task in tasks:
-        by_source.setdefault(task.source, []).append(task.scaled)
+        by_source.setdefault(task.source, []).append(task.in_units)
     sources = {source: float(np.mean(each)) for source, each in by_source.items()}
     values = sorted(sources.values())
     k = len(values)

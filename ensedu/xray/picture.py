@@ -11,7 +11,7 @@ from typing import Any
 
 from ensedu import colors
 from ensedu.common import checks
-from ensedu.common.one_file import one_file
+from ensedu.common.html_page import html_page
 from ensedu.counting import Count, formula_table
 from ensedu.methods import METHODS
 from ensedu.xray import values
@@ -160,7 +160,7 @@ class XRay:
             data=data.replace("</", "<\\/"),
             script=scripts,
         )
-        return one_file(f"{self.name}: what is stored", _part("xray.css"), body)
+        return html_page(f"{self.name}: what is stored", _part("xray.css"), body)
 
     def data(self) -> dict[str, Any]:
         """Return what the page's script reads: the layers, and the table that it counts by."""

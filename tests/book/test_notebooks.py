@@ -198,8 +198,9 @@ def test_new_code_is_executed_and_new_prose_is_not(root, run):
 
 
 @pytest.mark.parametrize("file", [
-    "_config.yml", "_toc.yml", "book/_ext/collapsing.py", "book/_css/house.css", "ensedu/drawn.py",
-    "requirements/book.txt", "ensedu/alone.py", "book/workshop/results/table.json",
+    "_config.yml", "_toc.yml", "book/_ext/collapsing.py", "book/_css/house.css",
+    "ensedu/drawn.py", "requirements/book.txt", "ensedu/alone.py",
+    "book/workshop/results/table.json",
 ])  # fmt: skip
 def test_pages_are_made_again_when_what_makes_them_changed(file, root):
     computes = file in ("ensedu/alone.py", "book/workshop/results/table.json")

@@ -26,9 +26,7 @@ def images(side=28, **options):
     y = np.arange(41) % k
     x = rng.random((41, 1, side, side)) + 0.2 * y[:, None, None, None]
     own = {"hidden": "lenet", "steps": 2, "batch_size": 11, "shifts": {}} | options
-    return Task(
-        name="images", label="images", x=x, y=y, foreign=rng.random((13, *x.shape[1:])), **own
-    )
+    return Task(name="images", label="images", x=x, y=y, ood=rng.random((13, *x.shape[1:])), **own)
 
 
 def job(task, contestant, number=0, seed=3, epochs=None, split=0):

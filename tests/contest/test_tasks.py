@@ -79,7 +79,7 @@ def test_splits_are_the_same_at_each_call_and_differ_from_each_other():
         np.testing.assert_array_equal(parts[2][name], rows_of_split(task, 2)[name])
         assert len({rows[name].tobytes() for rows in parts}) == SPLITS
     one, other = split_of(task, 3), split_of(task, 3)
-    for a, b in ((one.foreign, other.foreign), (one.shifted["noise"], other.shifted["noise"])):
+    for a, b in ((one.ood, other.ood), (one.shifted["noise"], other.shifted["noise"])):
         np.testing.assert_array_equal(a, b)
 
 
@@ -115,9 +115,9 @@ def test_the_rows_to_fit_on_alone_standardize():
 def test_shuffled_columns_keep_each_columns_values():
     task = numbers_task()
     own, rows = split_of(task, 4), rows_of_split(task, 4)["test"]
-    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
-    order = own.foreign[:, 3].argsort(), own.test[0][:, 3].argsort()  # of the column "row"
-    assert (own.foreign[order[0], 0] != own.test[0][order[1], 0]).mean() > 0.5
+    np.testing.assert_array_equal(np.sort(own.ood, axis=0), np.sort(own.test[0], axis=0))
+    order = own.ood[:, 3].argsort(), own.test[0][:, 3].argsort()  # of the column "row"
+    assert (own.ood[order[0], 0] != own.test[0][order[1], 0]).mean() > 0.5
     mixed = tasks.shuffled_columns(task.x.iloc[rows], np.random.default_rng(0))
     assert (mixed.dtypes == task.x.dtypes).all() and [*mixed] == [*task.x]
     words = task.x.astype({"b": "category"}).iloc[rows]
@@ -125,22 +125,22 @@ def test_shuffled_columns_keep_each_columns_values():
 
 
 def test_images_come_as_they_are_and_labels_too():
-    task = images_task(shifts={"half": lambda x, rng: x / 2}, foreign=np.ones((7, 1, 5, 2)))
+    task = images_task(shifts={"half": lambda x, rng: x / 2}, ood=np.ones((7, 1, 5, 2)))
     own, rows = split_of(task, 2), rows_of_split(task, 2)
     for name in rows:
         x, y = getattr(own, name)
         np.testing.assert_array_equal(x, task.x[rows[name]])
         np.testing.assert_array_equal(y, task.y[rows[name]])
     np.testing.assert_array_equal(own.shifted["half"], own.test[0] / 2)
-    np.testing.assert_array_equal(own.foreign, 1)
+    np.testing.assert_array_equal(own.ood, 1)
     assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, True)
     task = numbers_task(source="s")
     assert (task.classes, task.table, task.lenet, task.source) == (0, True, False, "s")
     assert replace(task, y=task.y[:, 0]).classes == 0 and numbers_task().source == "t"
     own = split_of(images_task(), 0)  # whose pixels change places between images
-    assert own.foreign.shape == own.test[0].shape
-    np.testing.assert_array_equal(np.sort(own.foreign, axis=0), np.sort(own.test[0], axis=0))
-    assert not (own.foreign == own.test[0]).all(axis=(1, 2, 3)).any()
+    assert own.ood.shape == own.test[0].shape
+    np.testing.assert_array_equal(np.sort(own.ood, axis=0), np.sort(own.test[0], axis=0))
+    assert not (own.ood == own.test[0]).all(axis=(1, 2, 3)).any()
 
 
 def test_noise_has_its_standard_deviation_in_units_of_the_rows_to_fit_on():

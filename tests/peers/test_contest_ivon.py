@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.nn.utils import parameters_to_vector
 
-from ensedu.contest import rounds
+from ensedu.contest import one_split
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.trainers import ivon
 from tests.contest import small
@@ -83,5 +83,5 @@ def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
     x = job.data.select[0]
     with pytest.raises(FloatingPointError, match="IVON: its outputs are not finite"):
         ivon.train_ivon(job)(x)
-    found = rounds.choose(job.task, job.data, row, 3)
-    assert found.number == 1 and max(found.nll[0]) == rounds.FAILED_NLL > min(found.nll[1])
+    found = one_split.choose(job.task, job.data, row, 3)
+    assert found.best_setting == 1 and max(found.nll[0]) == one_split.FAILED_NLL > min(found.nll[1])

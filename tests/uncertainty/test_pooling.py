@@ -121,7 +121,7 @@ def test_a_task_describes_its_difference():
     one = task_difference(task, "b", reference="a")
     differences = task.values["b"].mean(axis=1) - task.values["a"].mean(axis=1)
     assert one.interval == uncertainty.resampled(differences, train=89, test=29)
-    assert one.scaled == pytest.approx(one.interval.mean / unit_by_hand(task), rel=1e-12)
+    assert one.in_units == pytest.approx(one.interval.mean / unit_by_hand(task), rel=1e-12)
 
 
 def test_bad_luck_of_one_makes_no_unit():
@@ -146,7 +146,7 @@ def test_a_contestant_may_miss_a_task_but_no_source():
     fewer = [*tasks[:2], scores(tasks[2].name, tasks[2].source, values=without), *tasks[3:]]
     found = pooled(fewer, reference="a")["c"]
     (alone,) = (task for task in found.tasks if task.source == "2")
-    assert alone.task == "task 9" and found.sources["2"] == alone.scaled
+    assert alone.task == "task 9" and found.sources["2"] == alone.in_units
     with pytest.raises(ValueError, match=r"source '2' must have all .*\['c'\] are missing"):
         pooled([task for task in fewer if task.name != "task 9"], reference="a")
 

@@ -53,7 +53,7 @@ SCORES = ("nll", "members_nll", "disagreement", "chance")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ClassifierRecipe:
     """What is trained, and how; `chosen` is the number of its learning rate on digits."""
 
     label: str
@@ -82,27 +82,27 @@ def _normal(std: float) -> dict[str, Any]:
 
 BATCH = "batch_ensemble"
 RECIPES = {
-    "single": Recipe("one network", "single", 1),
-    "wide": Recipe("one larger network", "single", 0, wide=True),
-    "deep_ensemble": Recipe(
+    "single": ClassifierRecipe("one network", "single", 1),
+    "wide": ClassifierRecipe("one larger network", "single", 0, wide=True),
+    "deep_ensemble": ClassifierRecipe(
         "deep ensemble", "deep_ensemble", 2
     ),
-    "signs": Recipe("from signs", BATCH, 1),
-    "near": Recipe("from N(1, 0.1²)", BATCH, 1, _normal(0.1)),
-    "normal": Recipe("from N(1, 0.5²)", BATCH, 1, _normal(0.5)),
-    "signs_mixture": Recipe("from signs, mixture", BATCH, 0, loss="mixture"),
-    "normal_mixture": Recipe(
+    "signs": ClassifierRecipe("from signs", BATCH, 1),
+    "near": ClassifierRecipe("from N(1, 0.1²)", BATCH, 1, _normal(0.1)),
+    "normal": ClassifierRecipe("from N(1, 0.5²)", BATCH, 1, _normal(0.5)),
+    "signs_mixture": ClassifierRecipe("from signs, mixture", BATCH, 0, loss="mixture"),
+    "normal_mixture": ClassifierRecipe(
         "from N(1, 0.5²), mixture", BATCH, 1, _normal(0.5), loss="mixture"
     ),
-    "deep_mixture": Recipe(
+    "deep_mixture": ClassifierRecipe(
         "deep ensemble, mixture", "deep_ensemble", 1, loss="mixture"
     ),
-    "split": Recipe("split batches", BATCH, 0, split=True),
-    "split_longer": Recipe(
+    "split": ClassifierRecipe("split batches", BATCH, 0, split=True),
+    "split_longer": ClassifierRecipe(
         "split batches, 4 × epochs", BATCH, 0, split=True, longer=4
     ),
-    "sgd": Recipe("SGD", BATCH, 1, optimizer="sgd"),
-    "sgd_fast": Recipe(
+    "sgd": ClassifierRecipe("SGD", BATCH, 1, optimizer="sgd"),
+    "sgd_fast": ClassifierRecipe(
         "SGD, r and s 4 × faster", BATCH, 0, optimizer="sgd", fast_lr_factor=float(MEMBERS)
     ),
 }  # fmt: skip

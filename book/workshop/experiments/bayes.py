@@ -28,6 +28,7 @@ from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
+from ensedu.torch.mean_field import ESTIMATORS
 from ensedu.torch.variational import entry_kl, inverse_softplus, softplus
 from workshop import measured
 from workshop.experiments import nuts, nuts_distances
@@ -225,7 +226,6 @@ EXPERIMENT = Experiment(
     summarize=summarize,
 )
 
-ESTIMATORS = ("weights", "local", "flipout")
 SIZES = (64, 50, 10)
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 

@@ -27,7 +27,7 @@ from ensedu.data import letters, mnist5000
 from ensedu.priors import Normal
 from ensedu.torch import MeanFieldConv2d, MeanFieldLinear, ensemble, kl, predict
 from ensedu.torch.base import seeded
-from ensedu.torch.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import negative_elbo, softmax_cross_entropy
 from ensedu.torch.models import lenet5
 from ensedu.torch.variational import softplus
 from workshop.running.experiment import Experiment
@@ -145,15 +145,15 @@ def trained(
     beta = BAYESIAN[contestant].beta
     with seeded(4 * split), one_thread():
         net = network(contestant)
-        optimizer = torch.optim.Adam(net.parameters(), lr=LR)
+        optimizer, N = torch.optim.Adam(net.parameters(), lr=LR), len(data[1])
         for epoch in range(epochs + 1):
             if after_epoch is not None:
                 after_epoch(epoch, net)
             if epoch == epochs:
                 break
-            for rows in torch.randperm(len(data[1])).split(batch_size):
+            for rows in torch.randperm(N).split(batch_size):
                 x, y = data[0][rows], data[1][rows]
-                loss = elbo(net, x, y, softmax_cross_entropy, num_examples=len(data[1]), beta=beta)
+                loss = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=N, beta=beta)
                 optimizer.zero_grad()
                 loss.loss.backward()
                 optimizer.step()

@@ -43,7 +43,7 @@ SCORES = ("rmse", "nll")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RegressionRecipe:
     """What is trained: alone, each network is scored by itself; else the first five together."""
 
     label: str
@@ -56,17 +56,17 @@ class Recipe:
 
 
 RECIPES = {
-    "single": Recipe("one network", "single", alone=True),
-    "wide": Recipe("one larger network", "single", alone=True, wide=True),
-    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble", alone=False, networks=POOL),
-    "single_adversarial": Recipe(
+    "single": RegressionRecipe("one network", "single", alone=True),
+    "wide": RegressionRecipe("one larger network", "single", alone=True, wide=True),
+    "deep_ensemble": RegressionRecipe("deep ensemble", "deep_ensemble", alone=False, networks=POOL),
+    "single_adversarial": RegressionRecipe(
         "one network, adversarial", "single", alone=True, adversarial=0.01
     ),
-    "deep_ensemble_adversarial": Recipe(
+    "deep_ensemble_adversarial": RegressionRecipe(
         "deep ensemble, adversarial", "deep_ensemble", alone=False, adversarial=0.01
     ),
-    "single_beta": Recipe("one network, \u03b2-NLL", "single", alone=True, beta=0.5),
-    "deep_ensemble_beta": Recipe(
+    "single_beta": RegressionRecipe("one network, \u03b2-NLL", "single", alone=True, beta=0.5),
+    "deep_ensemble_beta": RegressionRecipe(
         "deep ensemble, \u03b2-NLL", "deep_ensemble", alone=False, beta=0.5
     ),
 }
@@ -92,7 +92,7 @@ def split_of(data: str, split: int) -> Split:
     return DATA[checks.one_of("data", data, DATA)]().split(split)
 
 
-def untrained_networks(split: Split, row: Recipe, start: int) -> nn.Module:
+def untrained_networks(split: Split, row: RegressionRecipe, start: int) -> nn.Module:
     """Return networks as they start, (B, m) -> (networks, B, 2)."""
     inputs = split.x_train.shape[1]
     sizes = [inputs, equal_width(inputs) if row.wide else WIDTH, 2]
@@ -101,7 +101,7 @@ def untrained_networks(split: Split, row: Recipe, start: int) -> nn.Module:
 
 
 def train(
-    net: nn.Module, split: Split, row: Recipe, seed: int, epochs: int, batch_size: int,
+    net: nn.Module, split: Split, row: RegressionRecipe, seed: int, epochs: int, batch_size: int,
     lr: float, optimizer: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
 ) -> None:  # fmt: skip
     """Train networks on a split, each as if alone; `seed` is that of the order of examples."""

@@ -35,7 +35,7 @@ Examples = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NextTaskRecipe:
     """What learns the tasks; `chosen` is the number of its learning rate."""
 
     label: str
@@ -49,14 +49,14 @@ class Recipe:
 
 
 RECIPES = {
-    "signs": Recipe("fast weights, from signs", "batch_ensemble", 2, frozen_from=1),
-    "copied": Recipe(
+    "signs": NextTaskRecipe("fast weights, from signs", "batch_ensemble", 2, frozen_from=1),
+    "copied": NextTaskRecipe(
         "fast weights, from task 1's", "batch_ensemble", 2, frozen_from=1, copied=True
     ),
-    "head": Recipe("head alone", "single", 2, frozen_from=1),
-    "head_random": Recipe("head alone, random W", "single", 3, frozen_from=0),
-    "own": Recipe("one network a task", "deep_ensemble", 1),
-    "fine_tuned": Recipe("one network, trained on", "single", 0),
+    "head": NextTaskRecipe("head alone", "single", 2, frozen_from=1),
+    "head_random": NextTaskRecipe("head alone, random W", "single", 3, frozen_from=0),
+    "own": NextTaskRecipe("one network a task", "deep_ensemble", 1),
+    "fine_tuned": NextTaskRecipe("one network, trained on", "single", 0),
 }
 
 

@@ -42,7 +42,7 @@ SCORES = ("mean_difference", "std_ratio", "wasserstein")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PosteriorRecipe:
     """A method, what it is called, and the options of `ensedu.torch.mlp`."""
 
     label: str
@@ -51,14 +51,14 @@ class Recipe:
 
 
 RECIPES = {
-    "single": Recipe("one network", "single"),
-    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble"),
-    "mc_dropout": Recipe("MC dropout", "mc_dropout", {"p": 0.05}),
-    "rank1": Recipe(
+    "single": PosteriorRecipe("one network", "single"),
+    "deep_ensemble": PosteriorRecipe("deep ensemble", "deep_ensemble"),
+    "mc_dropout": PosteriorRecipe("MC dropout", "mc_dropout", {"p": 0.05}),
+    "rank1": PosteriorRecipe(
         "rank-1 BNN", "rank1",
         {"init_std": 0.1, "prior": Normal(1.0, 0.1), "posterior_std": 0.005},
     ),
-    "mean_field": Recipe("mean-field BNN", "mean_field"),
+    "mean_field": PosteriorRecipe("mean-field BNN", "mean_field"),
 }  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def trained(
 
 
 def _train_network(
-    row: Recipe, data_seed: int, seed: int, members: int | None, steps: list[int],
+    row: PosteriorRecipe, data_seed: int, seed: int, members: int | None, steps: list[int],
     rates: list[float],
 ) -> nn.Module:  # fmt: skip
     method = "deep_ensemble" if row.method == "single" else row.method

@@ -15,8 +15,8 @@ import numpy as np
 
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
+from ensedu.contest.one_split import SCORED_STARTS, seed_of
 from ensedu.contest.one_table.verdicts import verdicts
-from ensedu.contest.rounds import SCORED_STARTS, seed_of
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
 from ensedu.uncertainty.pooling import TaskScores
@@ -27,7 +27,7 @@ SIGNAL = 0.2
 SMALL, SIZES = 100, (400, 800, 1600, 3200, 6400)
 UNITS = 30
 #: With a temperature each, and without.
-PARTS = ("scaled", "plain")
+PARTS = ("tempered", "plain")
 
 
 class Hidden:
@@ -117,9 +117,9 @@ def run(kind: str, rows: int, tables: int) -> dict[str, Any]:
 
 EXPERIMENT = Experiment(
     name="one-table",
-    about="of so many tables, how many have each word, with a temperature each (scaled) or plain; "
-    "without one: settle, the median of the rows that are said to settle what has no word; gain, "
-    "the mean difference, nats an example",
+    about="of so many tables, how many have each word, with a temperature each (tempered) or "
+    "plain; without one: settle, the median of the rows that are said to settle what has no word; "
+    "gain, the mean difference, nats an example",
     budget="random layers and a linear one, or a linear model and the mean, no tuning",
     cases=[
         *({"kind": kind, "rows": SMALL, "tables": 200} for kind in ("number", "classes")),

@@ -36,16 +36,16 @@ from ensedu import uncertainty
 from ensedu.data import digits
 from ensedu.theory.perturbations import (
     Score,
+    entry_covariance,
     first_order,
     hessian,
     multiplicative,
     rank1,
+    sample_covariance,
     separable,
-    spread,
-    spread_of,
 )
+from ensedu.uncertainty.pooling import ALPHA
 from workshop import measured
-from workshop.experiments.shared import ALPHA
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
 
@@ -232,7 +232,7 @@ def clouds(sizes: Sequence[float], draws: int = 300) -> dict[float, dict[str, Fl
     """
     score, found = first_score("minimum"), {}
     weight, curvature = score.weight, hessian(score, score.weight)
-    small = spread_of(weight, separable(*variances(weight, 1e-4))) / 1e-4**2
+    small = entry_covariance(weight, separable(*variances(weight, 1e-4))) / 1e-4**2
     reached = np.linalg.eigh(first_order(curvature, small))[1]  # rising variance, in columns
     beyond = reached[:, : 1 - sum(weight.shape)]
     free = beyond.T @ first_order(curvature, np.diag(weight.ravel() ** 2)) @ beyond
@@ -268,11 +268,12 @@ def distances(score: Score, rng: Generator, draws: int) -> dict[str, list[float]
     found: dict[str, list[float]] = {name: [] for name in KINDS}
     for scale in SCALES:
         laws = perturbation_laws(score.weight, scale, rng, draws)
-        own = {name: spread(score(draw())) for name, draw in laws.items()}
+        own = {name: sample_covariance(score(draw())) for name, draw in laws.items()}
         reference = own.pop("full")
         for name, covariance in own.items():
             found[name].append(distance(covariance, reference))
-        one, other = (spread(score(V)) for V in coupled_draws(score.weight, scale, rng, draws))
+        both = coupled_draws(score.weight, scale, rng, draws)
+        one, other = (sample_covariance(score(V)) for V in both)
         found["coupled"].append(distance(other, one))
     return found
 

@@ -27,7 +27,7 @@ from ensedu.priors import Normal, ScaleMixture
 from ensedu.theory import pruning
 from ensedu.torch import MCDropout, MeanFieldLinear, mlp, predict
 from ensedu.torch.base import seeded
-from ensedu.torch.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import negative_elbo, softmax_cross_entropy
 from workshop.experiments.shared import best_tries
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
@@ -89,7 +89,7 @@ def trained(
         for _ in range(epochs):
             steps = []
             for rows in torch.randperm(TRAIN).split(batch_size):
-                loss = elbo(
+                loss = negative_elbo(
                     net, data[0][rows], data[1][rows], softmax_cross_entropy, num_examples=TRAIN,
                     beta=beta,
                 )  # fmt: skip

@@ -43,7 +43,7 @@ BESIDE = ("wide", "deep_ensemble", "signs")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Rank1Recipe:
     """How a rank-1 BNN is trained; `chosen` is the number of its learning rate."""
 
     label: str
@@ -65,22 +65,24 @@ class Recipe:
 
 SIGNS: dict[str, Any] = {"init": "signs"}
 RECIPES = {
-    "normal": Recipe("from N(1, 0.1²)", 1),
-    "at_once": Recipe("KL at once", 0, anneal=0),
-    "cauchy": Recipe("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
-    "sum": Recipe("sum of members' KLs", 1, beta=4.0),
-    "no_kl": Recipe("no KL", 2, beta=0.0),
-    "mixture": Recipe("mixture NLL", 0, loss="mixture"),
-    "per_example": Recipe("draws for each image", 1, per_example=True),
-    "signs": Recipe("from signs", 1, **SIGNS),
-    "signs_at_once": Recipe("from signs, KL at once", 2, **SIGNS, anneal=0),
-    "signs_cauchy": Recipe("from signs, Cauchy prior", 0, **SIGNS, prior=Cauchy(1.0, 0.1)),
-    "signs_heavy": Recipe("from signs, all Cauchy", 0, **SIGNS, prior=Cauchy(1.0, 0.1), heavy=True),
-    "signs_wide": Recipe("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
-    "published": Recipe("as published", 2, **SIGNS, beta=4.0, per_example=True),
+    "normal": Rank1Recipe("from N(1, 0.1²)", 1),
+    "at_once": Rank1Recipe("KL at once", 0, anneal=0),
+    "cauchy": Rank1Recipe("Cauchy prior", 1, prior=Cauchy(1.0, 0.1)),
+    "sum": Rank1Recipe("sum of members' KLs", 1, beta=4.0),
+    "no_kl": Rank1Recipe("no KL", 2, beta=0.0),
+    "mixture": Rank1Recipe("mixture NLL", 0, loss="mixture"),
+    "per_example": Rank1Recipe("draws for each image", 1, per_example=True),
+    "signs": Rank1Recipe("from signs", 1, **SIGNS),
+    "signs_at_once": Rank1Recipe("from signs, KL at once", 2, **SIGNS, anneal=0),
+    "signs_cauchy": Rank1Recipe("from signs, Cauchy prior", 0, **SIGNS, prior=Cauchy(1.0, 0.1)),
+    "signs_heavy": Rank1Recipe(
+        "from signs, all Cauchy", 0, **SIGNS, prior=Cauchy(1.0, 0.1), heavy=True
+    ),
+    "signs_wide": Rank1Recipe("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
+    "published": Rank1Recipe("as published", 2, **SIGNS, beta=4.0, per_example=True),
 }
 #: One network that learns under the noise of the prior; not among the contestants' comparisons.
-NOISY = Recipe("one network with noise", -1, beta=0.0, fixed=True)
+NOISY = Rank1Recipe("one network with noise", -1, beta=0.0, fixed=True)
 #: What else is compared, each with what it differs from.
 PAIRS = (
     ("at_once", "normal"), ("cauchy", "normal"), ("sum", "normal"), ("no_kl", "normal"),
@@ -99,7 +101,7 @@ class Stack:
     Each is ``mlp(sizes, "rank1", M)`` from its own start, so that outputs are (G, M, B, k).
     """
 
-    def __init__(self, row: Recipe, starts: Sequence[int], sizes: Sequence[int]) -> None:
+    def __init__(self, row: Rank1Recipe, starts: Sequence[int], sizes: Sequence[int]) -> None:
         self.row, self.sizes, self.number = row, sizes, len(starts)
         nets = []
         for start in starts:
@@ -209,7 +211,7 @@ def mixture_nll(each: Float[Tensor, "G M B"]) -> Float[Tensor, "G B"]:
 
 
 def train(
-    row: Recipe, splits: Sequence[int], starts: int, lr: float, batch_size: int,
+    row: Rank1Recipe, splits: Sequence[int], starts: int, lr: float, batch_size: int,
     epochs: Sequence[int],
     after_epoch: Callable[[Stack, Any], None] = lambda stack, nll: None,
     data: str = "digits",

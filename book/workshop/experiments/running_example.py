@@ -49,7 +49,7 @@ PLACES = ("regions", "gap")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TunedRecipe:
     """A method with its sizes, and the settings that were tried and chosen."""
 
     label: str
@@ -79,23 +79,23 @@ def _rank1(setting: Options) -> dict[str, Any]:
 
 RATES = tuple({"lr": lr} for lr in (0.002, 0.004, 0.008, 0.016))
 RECIPES = {
-    "single": Recipe("one network", "single", RATES, 2),
-    "wide": Recipe("one larger network", "single", RATES, 0, sizes=WIDE),
-    "last_layer": Recipe("last-layer ensemble", "last_layer", RATES, 2),
-    "deep_ensemble": Recipe("deep ensemble", "deep_ensemble", RATES, 2),
-    "batch_ensemble_signs": Recipe(
+    "single": TunedRecipe("one network", "single", RATES, 2),
+    "wide": TunedRecipe("one larger network", "single", RATES, 0, sizes=WIDE),
+    "last_layer": TunedRecipe("last-layer ensemble", "last_layer", RATES, 2),
+    "deep_ensemble": TunedRecipe("deep ensemble", "deep_ensemble", RATES, 2),
+    "batch_ensemble_signs": TunedRecipe(
         "BatchEnsemble from signs", "batch_ensemble", RATES, 1, lambda setting: {"init": "signs"}
     ),
-    "batch_ensemble_normal": Recipe(
+    "batch_ensemble_normal": TunedRecipe(
         "BatchEnsemble from N(1, σ²)", "batch_ensemble", _grid("init_std", (0.25, 0.5)), 1,
         lambda setting: {"init": "normal", "init_std": setting["init_std"]},
     ),
-    "rank1": Recipe("rank-1 BNN", "rank1", _grid("init_std", (0.1, 0.5)), 1, _rank1),
-    "mean_field": Recipe(
+    "rank1": TunedRecipe("rank-1 BNN", "rank1", _grid("init_std", (0.1, 0.5)), 1, _rank1),
+    "mean_field": TunedRecipe(
         "mean-field BNN", "mean_field", _grid("posterior_std", (0.003, 0.03)), 0,
         lambda setting: {"posterior_std": setting["posterior_std"]},
     ),
-    "mc_dropout": Recipe(
+    "mc_dropout": TunedRecipe(
         "MC dropout", "mc_dropout", _grid("p", (0.02, 0.05)), 2,
         lambda setting: {"p": setting["p"]},
     ),
@@ -108,7 +108,7 @@ def nll(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 def trained(
-    row: Recipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
+    row: TunedRecipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> nn.Module:  # fmt: skip
     """Return a contestant, trained on one draw of data from one start."""
     size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
@@ -128,7 +128,7 @@ def _train(
 
 
 def beliefs(
-    row: Recipe, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
+    row: TunedRecipe, net: nn.Module, x: Float[Array, "B 1"], passes: int, seed: int
 ) -> Float[Array, "M B 1"]:
     """Return the curve of each member, or of each of so many draws."""
     method = METHODS[row.method]
@@ -250,7 +250,7 @@ def best_settings(rows: list[dict[str, Any]]) -> dict[str, int]:
     return best_tries(rows, {name: row.tries for name, row in RECIPES.items()}, key="setting")
 
 
-def _contestant(contestant: str) -> Recipe:
+def _contestant(contestant: str) -> TunedRecipe:
     return RECIPES[checks.one_of("contestant", contestant, RECIPES)]
 
 

@@ -11,12 +11,11 @@ from torch import nn
 
 import ensedu.torch
 from ensedu import uncertainty
+from ensedu.uncertainty.pooling import ALPHA
 from workshop.running.machine import one_thread
 
-ALPHA = 0.05
-
 #: What a table says of a difference, and its interval, if it has one.
-Compared = tuple[dict[str, Any], uncertainty.Interval | None]
+Compared = tuple[dict[str, Any], uncertainty.MeanDifference | None]
 
 
 def fit(net: nn.Module, *given: Any, **options: Any) -> nn.Module:

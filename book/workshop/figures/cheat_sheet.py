@@ -4,7 +4,7 @@ from collections import Counter
 from html import escape
 
 from ensedu import counting
-from ensedu.counting.text_table import TextTable
+from ensedu.common.text_table import TextTable
 from ensedu.methods import METHODS, role_sums, size_option
 from workshop.page.method_table import method_table
 

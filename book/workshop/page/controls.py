@@ -16,7 +16,7 @@ ROOM, LETTER, EDGES, LEAST, BETWEEN = 292, 9.5, 8, 36, 4
 SHORTEST_NAME, LONGEST_NAME = 72, 120  # pixels of what stands before its buttons, and wraps there
 MOST_TICKS = 20  # below a slider: more are a line
 # What a reader calls otherwise than Python does, as the trainer says it.
-SAID = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
+NAMES_IN_WORDS = {"ensemble_size": "members", "beside": "compared with", "kl_weight": "KL weight"}
 #: And what stands behind a number: prices are multiples of one network's.
 UNITS = {"memory": " ×", "training": " ×"}
 
@@ -34,7 +34,7 @@ def kind(options: Sequence[Any]) -> Literal["buttons", "list", "slider"]:
 
 def words(name: str) -> str:
     """Return a slider's name as a reader sees it."""
-    return SAID.get(name, name.replace("_", " "))
+    return NAMES_IN_WORDS.get(name, name.replace("_", " "))
 
 
 def as_read(option: Any) -> str:
@@ -57,7 +57,7 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
     """Return the controls as HTML, hidden until a script moves them; `key` is the page's own."""
     names = " and ".join(map(words, choices))
     rows = "".join(
-        MADE[kind(options)](
+        BUILDERS[kind(options)](
             name, [str(option) for option in options], list(options).index(values[name]), key
         )
         for name, options in choices.items()
@@ -126,4 +126,4 @@ def _list(name: str, options: list[str], position: int, key: str) -> str:
     )
 
 
-MADE = {"buttons": _buttons, "list": _list, "slider": _slider}
+BUILDERS = {"buttons": _buttons, "list": _list, "slider": _slider}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import matplotlib.figure
 import numpy as np
 
-from ensedu.common import book, checks
+from ensedu.common import book_build, checks
 from workshop.page import figure_menu, slider_checks
 from workshop.page.explorer_page import page
 from workshop.page.frame_source import FrameSource
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from workshop.page.explorer_widget import ExplorerWidget
 
-__all__ = ["BUNDLE", "Drawn", "Explorer", "explore"]
+__all__ = ["BUNDLE", "DrawnFigure", "Explorer", "explore"]
 
 BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
 MOST_SLIDERS = 3
@@ -29,7 +29,7 @@ MOST_LISTED = 40  # values of a slider
 
 
 @runtime_checkable
-class Drawn(Protocol):
+class DrawnFigure(Protocol):
     """What knows how it is drawn and said, and maybe its sliders, ``choices``."""
 
     @property
@@ -40,7 +40,7 @@ class Drawn(Protocol):
 
 
 def explore(
-    draw: Callable[..., matplotlib.figure.Figure] | Drawn,
+    draw: Callable[..., matplotlib.figure.Figure] | DrawnFigure,
     *,
     alt: str | Callable[..., str] = "",
     caption: str = "",
@@ -108,7 +108,7 @@ def explore(
     Explorer(width=3 of [3, 50])
     """
     formula = draw if isinstance(draw, Computed) else None
-    if isinstance(draw, Drawn) and not callable(draw):
+    if isinstance(draw, DrawnFigure) and not callable(draw):
         alt, sliders = alt or draw.say, getattr(draw, "choices", {}) | sliders
         start = start or getattr(draw, "start", None)
         draw = draw.draw
@@ -177,7 +177,7 @@ class Explorer:
         self.sources, self.formula = (tables, figure_menu.code_of_draw(draw)), formula
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
-        if folder := book.folder():
+        if folder := book_build.folder():
             self._page(folder)
         else:
             self.source.png(values)
@@ -218,7 +218,7 @@ class Explorer:
         return self._pages[folder]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if folder := book.folder():
+        if folder := book_build.folder():
             return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self.source.png(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle

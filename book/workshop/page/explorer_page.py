@@ -8,8 +8,8 @@ from typing import Any
 
 from workshop.page import computed, figure_menu, figure_numbers, slider_checks
 from workshop.page.controls import controls, setting
-from workshop.page.frames import FRAMES, Frames, embedded, read_beside
-from workshop.page.said import said
+from workshop.page.frames import FRAMES, Frames, embedded, read_beside_picture
+from workshop.page.sentences import live_sentence
 
 TALL = 1.75  # heights of a phone's frame, in its widths, from which on it fills the screen
 
@@ -23,7 +23,7 @@ def page(explorer: Any, folder: Path) -> str:
     named = {"name": explorer.name, "caption": explorer.caption, "group": explorer.group}
     data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
     data += " data-stays" * (explorer.stays and bool(choices))
-    frames = Frames(draws, folder, states.index(values), read_beside)
+    frames = Frames(draws, folder, states.index(values), read_beside_picture)
     wide, narrow = frames.read(narrow=False), frames.read(narrow=True)
     numbers = _link_to_numbers(explorer, folder, states, [one.numbers for one in wide])
     below = figure_menu.menu(numbers, *explorer.sources)
@@ -61,7 +61,7 @@ def page(explorer: Any, folder: Path) -> str:
     return (
         f'<div class="ensedu-explorer"{data}>'
         f"{controls(choices, values, frames.key)}"
-        f"{said(explorer.alt(), moved['alts'])}"
+        f"{live_sentence(explorer.alt(), moved['alts'])}"
         f"{_framed(pictures + axis, frames.room())}{why}"
         f'<p class="ensedu-setting">Set to {escape(setting(values))}.</p>'
         f'<script type="application/json">{script}</script>{below}</div>'

@@ -21,7 +21,7 @@ MOST_CELLS = 4096  # of a matrix: larger ones are pictures
 COLUMNS = ("x", "y", "low", "high", "value")
 #: A label that hides an artist and is none that Matplotlib gives, such as _child3 or _nolegend_.
 OURS = re.compile(r"_(?!child\d|nolegend_|container\d|image\d)")
-Numbers = dict[str, np.ndarray]
+Columns = dict[str, np.ndarray]
 States = list[tuple[Mapping[str, Any], list["Series"]]]
 
 
@@ -30,7 +30,7 @@ class Series(NamedTuple):
 
     panel: str
     name: str
-    points: Numbers
+    points: Columns
 
 
 def numbers(figure: matplotlib.figure.Figure) -> list[Series]:
@@ -88,7 +88,7 @@ def _panel(axes: Axes) -> str:
     return " ".join((called or by).split())
 
 
-def _series(axes: Axes) -> list[tuple[str, Numbers]]:
+def _series(axes: Axes) -> list[tuple[str, Columns]]:
     """Return the name of each series, and its points."""
     kept = []
     for kind, artist, points in _drawn(axes):
@@ -108,7 +108,7 @@ def _series(axes: Axes) -> list[tuple[str, Numbers]]:
     return found
 
 
-def _drawn(axes: Axes) -> Iterator[tuple[str, Any, Numbers]]:
+def _drawn(axes: Axes) -> Iterator[tuple[str, Any, Columns]]:
     """Yield what axes show: its kind, the artist, and its points by column."""
     shown = [one for one in (*axes.images, *axes.lines, *axes.collections) if one.get_visible()]
     for image in shown:
@@ -137,21 +137,21 @@ def _colored(image: AxesImage | QuadMesh) -> bool:
     return values is not None and values.ndim == 2 and values.size <= MOST_CELLS
 
 
-def _cells(image: AxesImage | QuadMesh) -> Numbers:
+def _cells(image: AxesImage | QuadMesh) -> Columns:
     """Return column and row of each cell, from 1, and what it shows."""
     values: np.ndarray = np.ma.filled(np.ma.asarray(image.get_array(), dtype=float), np.nan)
     rows, columns = np.indices(values.shape) + 1.0
     return {"x": columns.ravel(), "y": rows.ravel(), "value": values.ravel()}
 
 
-def _bars(bars: BarContainer) -> Numbers:
+def _bars(bars: BarContainer) -> Columns:
     """Return the middle of each bar, and its two ends."""
     boxes = [(b.get_x(), b.get_y(), b.get_width(), b.get_height()) for b in bars.patches]
     x, y, width, height = np.array(boxes, dtype=float).T
     return {"x": x + width / 2, "low": y, "high": y + height}
 
 
-def _intervals(lines: LineCollection) -> Numbers:
+def _intervals(lines: LineCollection) -> Columns:
     """Return where upright, or flat, lines stand, and their ends; of others both ends."""
     ends = np.array([line for line in lines.get_segments() if len(line) == 2]).reshape(-1, 2, 2)
     for at, axis in enumerate("xy"):
@@ -161,7 +161,7 @@ def _intervals(lines: LineCollection) -> Numbers:
     return {"x": ends[..., 0].ravel(), "y": ends[..., 1].ravel()}
 
 
-def _band(band: FillBetweenPolyCollection) -> Numbers:
+def _band(band: FillBetweenPolyCollection) -> Columns:
     """Return where a band is, and its two edges there.
 
     A piece begins at one corner, follows one edge, turns, follows the other edge back, and closes.

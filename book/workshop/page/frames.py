@@ -141,7 +141,7 @@ def embedded(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
 
 
-class Beside(NamedTuple):
+class BesidePicture(NamedTuple):
     """What a page has of a frame beside its picture."""
 
     #: What its rows say where a reader points at them, and what a reader may press.
@@ -152,9 +152,9 @@ class Beside(NamedTuple):
     numbers: list[Series]
 
 
-def read_beside(figure: matplotlib.figure.Figure) -> Beside:
+def read_beside_picture(figure: matplotlib.figure.Figure) -> BesidePicture:
     """Return what a page has of a frame beside its picture."""
-    return Beside(pointed(figure), pressed(figure), kept(figure), numbers(figure))
+    return BesidePicture(pointed(figure), pressed(figure), kept_in_sight(figure), numbers(figure))
 
 
 def pointed(figure: matplotlib.figure.Figure) -> list[tuple[str, list[float]]]:
@@ -181,7 +181,7 @@ def pressed(figure: matplotlib.figure.Figure) -> list[tuple[Any, ...]]:
     ]
 
 
-def kept(figure: matplotlib.figure.Figure) -> list[float]:
+def kept_in_sight(figure: matplotlib.figure.Figure) -> list[float]:
     """Return where the band of a figure is that stays in sight; nothing if it has none.
 
     It begins and ends at shares of its width, from above.

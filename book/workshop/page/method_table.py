@@ -6,8 +6,8 @@ from string import Formatter
 from typing import Any
 
 from ensedu.common import checks
+from ensedu.common.text_table import Cell, Column, Row, TextTable
 from ensedu.counting import Count
-from ensedu.counting.text_table import Cell, Column, Row, TextTable
 from ensedu.methods import METHODS
 
 __all__ = ["method_table"]

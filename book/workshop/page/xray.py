@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ensedu import colors
-from ensedu.common import book, checks
+from ensedu.common import book_build, checks
 from ensedu.data import gap
 from ensedu.methods import METHODS
 from ensedu.xray import XRay, xray
@@ -160,7 +160,7 @@ class XRayFigure:
         return f'<table class="ensedu-bars"><caption>Parameters, M = {M}</caption>{rows}</table>'
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if folder := book.folder():
+        if folder := book_build.folder():
             return {"text/plain": repr(self), "text/html": self.html(Path(folder))}
         import ipywidgets  # only here: pages and scripts do without it
 

@@ -62,7 +62,7 @@ APART = 0.15
 #: Inches from the upper end of the axis to the first row.
 ABOVE = 0.05
 #: What stands at 0, and which way is better.
-REFERENCE = "one network"
+NAME_OF_ZERO = "one network"
 WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
 #: What a mark and its line mean, and what an arrowhead does.
 MEANS, OUTSIDE = "middle of the dots, and its interval", "further out"
@@ -294,7 +294,7 @@ def _write_directions(
     low, high = left, left + width
     for x, ha, text in zip((low, high), ("left", "right"), WAYS, strict=True):
         write(figure, x, top + LINE / 2, text, va="center", ha=ha, color=INK)
-    half, zero = inches(REFERENCE, weight="bold") / 2, left + _along(0, width, ends)
+    half, zero = inches(NAME_OF_ZERO, weight="bold") / 2, left + _along(0, width, ends)
     if below:
         low, high = EDGE, look().width - EDGE
     else:
@@ -302,7 +302,7 @@ def _write_directions(
         low, high = low + first, high - last
     middle = min(max(zero, low + half), high - half)
     write(
-        figure, middle, top + (0.5 + below) * LINE, REFERENCE, va="center", ha="center",
+        figure, middle, top + (0.5 + below) * LINE, NAME_OF_ZERO, va="center", ha="center",
         weight="bold", color=PALETTE["single"],
     )  # fmt: skip
 
@@ -310,7 +310,7 @@ def _write_directions(
 def _stands_between(width: Number, ends: Ends) -> bool:
     """Say whether what stands at 0 has room there, between the words for both ways."""
     first, last = (inches(words) + APART / 2 for words in WAYS)
-    half, zero = inches(REFERENCE, weight="bold") / 2, _along(0, width, ends)
+    half, zero = inches(NAME_OF_ZERO, weight="bold") / 2, _along(0, width, ends)
     return first + half <= zero <= width - last - half
 
 

@@ -18,6 +18,7 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE, STANDARD
 from ensedu.contest.jobs import Contestant
+from ensedu.contest.one_split import fresh_start
 from ensedu.contest.one_table.estimators import TableClassifier, TableEstimator, TableRegressor
 from ensedu.contest.one_table.findings import Findings, analyze
 from ensedu.contest.one_table.folds import COSTS, FoldResult, run_fold
@@ -27,7 +28,6 @@ from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.tables import PreparedTable, prepare_table
 from ensedu.contest.one_table.words import describe_plan, describe_table, report_json, sentences
-from ensedu.contest.rounds import fresh_start
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split, split_of
 from ensedu.data import encoder
 
@@ -63,7 +63,7 @@ class Comparison:
     @property
     def table(self) -> Any:
         """A data frame: of each contestant the mean scores and costs, and its verdict."""
-        pandas, keys = optional("pandas", "data"), ["contestant", "temperature"]
+        pandas, keys = optional("pandas", "data"), ["contestant", "tempered"]
         rows = pandas.DataFrame(map(asdict, self.findings.rows))[[*keys, "nll", "error", *COSTS]]
         found = rows.groupby(keys, sort=False).mean().reset_index().sort_values("nll")
         words = pandas.DataFrame(

@@ -27,8 +27,8 @@ class TableEstimator(Calibrated):
     label, trained
         A contestant's label, and what its ``train`` returned.
     reader, encoder
-        How new rows are read (`ensedu.contest.one_table.tables.Reader`), and what makes numbers of
-        them.
+        How new rows are read (`ensedu.contest.one_table.tables.RowReader`), and what makes numbers
+        of them.
     X, y
         Rows that it has not seen, as they stand in the table, a frame and a column (n,). They
         calibrate intervals or sets, and a temperature, the factor of log-probabilities or variances

@@ -33,12 +33,12 @@ class Score:
     """What a contestant is worth on a fold, the mean over its trainings, and what one costs."""
 
     contestant: str
-    temperature: bool
+    tempered: bool
     fold: int
     nll: float | int
     #: Of classes in percent, of numbers the RMSE.
     error: float | int
-    parameters: float | int
+    num_stored: float | int
     train_seconds: float | int
     predict_seconds: float | int
     settings: Mapping[str, float | int]
@@ -50,7 +50,7 @@ class LearningPoint:
 
     rows: int
     contestant: str
-    temperature: bool
+    tempered: bool
     nll: float | int
 
 
@@ -78,14 +78,14 @@ class Findings:
     #: The targets of the reader's rows, if asked for.
     held_out: Mapping[str, Any] | None = None
 
-    def ranked(self, temperature: bool = True) -> list[Verdict]:
+    def ranked(self, tempered: bool = True) -> list[Verdict]:
         """Return the verdicts with a temperature, or those without, the best first."""
-        verdicts = [each for each in self.verdicts if each.temperature is temperature]
+        verdicts = [each for each in self.verdicts if each.tempered is tempered]
         return sorted(verdicts, key=lambda each: each.difference)
 
     def differences(self, verdict: Verdict) -> list[float]:
         """Return the differences of which a verdict has the mean."""
-        rows = (row for row in self.rows if row.temperature is verdict.temperature)
+        rows = (row for row in self.rows if row.tempered is verdict.tempered)
         nll = {(row.contestant, row.fold): row.nll for row in rows}
         return [
             nll[verdict.contestant, fold] - nll[REFERENCE, fold] for fold in range(self.plan.folds)
@@ -95,7 +95,7 @@ class Findings:
         """Return by contestant the mean over folds of a score with a temperature, or of a cost."""
         values: dict[str, list[float]] = {}
         for row in self.rows:
-            if row.temperature:
+            if row.tempered:
                 values.setdefault(row.contestant, []).append(getattr(row, key))
         return {name: float(np.mean(each)) for name, each in values.items()}
 
@@ -122,12 +122,12 @@ def analyze(
         },
         rows=tuple(
             Score(
-                contestant=name, temperature=bool(scaled), fold=fold, settings=result.settings,
-                nll=float(np.mean(result.nll[scaled])), error=result.error[scaled],
+                contestant=name, tempered=bool(tempered), fold=fold, settings=result.settings,
+                nll=float(np.mean(result.nll[tempered])), error=result.error[tempered],
                 **{key: getattr(result, key) for key in COSTS},
             )
             for name in names for fold in folds
-            if (result := results.get((name, fold))) for scaled in (0, 1)
+            if (result := results.get((name, fold))) for tempered in (0, 1)
         ),
     )  # fmt: skip
     if not findings.finished:
@@ -135,21 +135,21 @@ def analyze(
     by_name = {name: [results[name, fold] for fold in folds] for name in names}
     fit, test = np.mean([result.rows for result in by_name[REFERENCE]], axis=0).round()
     words: tuple[Verdict, ...] = ()
-    for scaled in (1, 0):
+    for tempered in (1, 0):
         scores = TaskScores(
             name=task.name, source=task.name, classes=bool(task.classes), train=int(fit),
             test=int(test),
-            values={k: np.array([each.nll[scaled] for each in by_name[k]]) for k in names},
+            values={k: np.array([each.nll[tempered] for each in by_name[k]]) for k in names},
         )  # fmt: skip
-        words += verdicts(scores, reference=REFERENCE, rows=n, temperature=bool(scaled))
+        words += verdicts(scores, reference=REFERENCE, rows=n, tempered=bool(tempered))
     findings = replace(findings, verdicts=words)
     best, tested = best_of(findings), [rows_of_split(task, fold)["test"] for fold in folds]
     learning = [
-        LearningPoint(rows=size, contestant=k, temperature=bool(scaled), nll=float(np.mean(nll)))
-        for k in names for scaled in (0, 1) if plan.subsample
+        LearningPoint(rows=size, contestant=k, tempered=bool(tempered), nll=float(np.mean(nll)))
+        for k in names for tempered in (0, 1) if plan.subsample
         for size, nll in (
-            (n // 2, [each.half[scaled] for each in by_name[k]]),
-            (n, [each.nll[scaled][0] for each in by_name[k]]),
+            (n // 2, [each.half[tempered] for each in by_name[k]]),
+            (n, [each.nll[tempered][0] for each in by_name[k]]),
         )
     ]  # fmt: skip
     return replace(
@@ -169,7 +169,7 @@ def best_of(findings: Findings) -> str:
         if verdict.word.startswith("better"):
             return verdict.contestant
     equal = [each.contestant for each in ranked if each.word == "practically equal"]
-    return min([REFERENCE, *equal], key=findings.means("parameters").__getitem__)
+    return min([REFERENCE, *equal], key=findings.means("num_stored").__getitem__)
 
 
 def coverage(

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ensedu.contest.jobs import Contestant, Trained
-from ensedu.contest.rounds import Choice, fresh_start, run_split
+from ensedu.contest.one_split import Choice, fresh_start, run_split
 from ensedu.contest.tasks import SplitData, Task
 
 __all__ = ["COSTS", "FoldResult", "run_fold"]
 
 #: Of a result, what one training costs.
-COSTS = ("parameters", "train_seconds", "predict_seconds")
+COSTS = ("num_stored", "train_seconds", "predict_seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class FoldResult:
     #: The setting and the epochs that were chosen.
     settings: Mapping[str, float | int] = field(default_factory=dict)
     #: `COSTS`, the mean over trainings.
-    parameters: float | int = 0
+    num_stored: float | int = 0
     train_seconds: float | int = 0.0
     predict_seconds: float | int = 0.0
     #: How many rows it fits and tests on.
@@ -61,8 +61,8 @@ def run_fold(
             n = len(data.fit[0])
             rows = np.random.default_rng(fold).permutation(n)[: n // 2]
             half = replace(data, fit=(data.fit[0][rows], data.fit[1][rows]))
-            setting = contestant.tries[choice.number]
-            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.epoch)
+            setting = contestant.tries[choice.best_setting]
+            again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.length)
             both = again(x), again(x).tempered(again(held), known)
             found["half"] = tuple(each.scores(y, data.unit)["nll"] for each in both)
         return found
@@ -73,12 +73,12 @@ def run_fold(
             row = run_split(task, name, contestant, fold, starts=starts, also=also)
     except (ValueError, FloatingPointError) as problem:
         return FoldResult(contestant=name, fold=fold, failed=str(problem))
-    both, error = (row, row["scaled"]), "error" if task.classes else "rmse"
+    both, error = (row, row["tempered"]), "error" if task.classes else "rmse"
     return FoldResult(
         contestant=name, fold=fold, nll=tuple(tuple(each["nll"]) for each in both),
         error=tuple(float(np.mean(each[error])) for each in both),
-        settings=contestant.tries[row["setting"]] | {"epochs": row["epoch"]},
-        parameters=row["kept"], rows=tuple(row["rows"]),
+        settings=contestant.tries[row["setting"]] | {"epochs": row["epochs"]},
+        num_stored=row["num_stored"], rows=tuple(row["rows"]),
         train_seconds=float(np.mean(row["train_seconds"])),
         predict_seconds=float(np.mean(row["predict_seconds"])),
         **{key: row[key] for key in ("below", "calibrated", "half") if key in row},

@@ -13,9 +13,9 @@ from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.jobs import Contestant, Job
+from ensedu.contest.one_split import SCORED_STARTS
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.tables import PreparedTable
-from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SPLITS, Task, split_of
 
 __all__ = ["ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task", "shorten"]

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from ensedu import colors
-from ensedu.common.one_file import one_file
+from ensedu.common.html_page import html_page
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_table import words
 from ensedu.contest.one_table.findings import Findings
@@ -41,7 +41,7 @@ def page(findings: Findings) -> str:
         _decisions(findings),
     ]
     style = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
-    return one_file(
+    return html_page(
         f"{table.name}: {table.target}", _theme() + style, f"<main>{''.join(body)}</main>"
     )
 
@@ -111,8 +111,8 @@ def _look(findings: Findings, name: str, kind: str = "") -> str:
 def _forest(findings: Findings) -> str:
     axis, parts = _axis_of(findings.verdicts), []
     heads = {True: "Each with a temperature", False: "Without one, beside the answer"}
-    for temperature, head in heads.items():
-        ranked = findings.ranked(temperature)
+    for tempered, head in heads.items():
+        ranked = findings.ranked(tempered)
         under = axis.mark("band", -ranked[0].margin, ranked[0].margin) + axis.mark("zero", 0.0)
         parts.append(f'<p class="head">{head}</p>')
         for verdict in ranked:
@@ -177,7 +177,7 @@ def _check(sentence: str, how: str) -> str:
 def _costs(findings: Findings) -> str:
     heads = {
         "nll": "NLL", "error": "wrong, in %" if findings.table.classes else "RMSE",
-        "parameters": "parameters", "train_seconds": "seconds to train",
+        "num_stored": "parameters", "train_seconds": "seconds to train",
         "predict_seconds": "seconds to predict",
     }  # fmt: skip
     means = {key: findings.means(key) for key in heads}
@@ -197,9 +197,7 @@ def _costs(findings: Findings) -> str:
 
 def _sizes(findings: Findings) -> str:
     each = {
-        (point.contestant, point.rows): point.nll
-        for point in findings.learning
-        if point.temperature
+        (point.contestant, point.rows): point.nll for point in findings.learning if point.tempered
     }
     sizes = sorted({rows for _, rows in each})
     names = sorted({name for name, _ in each}, key=lambda name: each[name, sizes[-1]])
@@ -225,7 +223,7 @@ def _table(findings: Findings, heads: Sequence[str], lines: Mapping[str, Sequenc
 def _decisions(findings: Findings) -> str:
     plan, chosen = findings.plan, dict[tuple[str, str], list[str]]()
     for row in findings.rows:
-        if not row.temperature:
+        if not row.tempered:
             setting = ", ".join(f"{key} {value:g}" for key, value in row.settings.items())
             chosen.setdefault((row.contestant, setting), []).append(str(row.fold + 1))
     made = {

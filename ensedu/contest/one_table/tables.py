@@ -18,7 +18,7 @@ from ensedu.data import clean
 from ensedu.data.cleaning import MISSING, MOST_CATEGORIES
 from ensedu.sklearn.rows import as_numbers, groups_of_rows, looks_grouped
 
-__all__ = ["Column", "PreparedTable", "Reader", "TableDescription", "prepare_table", "read_file"]
+__all__ = ["Column", "PreparedTable", "RowReader", "TableDescription", "prepare_table", "read_file"]
 
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
@@ -34,7 +34,7 @@ ROW_ID = re.compile(r"(.*[ _-])?(id|index|key|uuid|number|no|nr|row)|unnamed: 0|
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reader:
+class RowReader:
     """How new rows are read as a table was; it holds none of its rows."""
 
     #: The labels, in order; none where the target is a number, whose logarithm is learned or not.
@@ -121,7 +121,7 @@ class PreparedTable:
 
     #: The rows and columns that are used, as they stand in the table.
     frame: Any = field(repr=False)
-    reader: Reader
+    reader: RowReader
     #: Those of a `Task`.
     x: Any = field(repr=False)
     y: Float[Array, "N 1"] | Int[Array, " N"] = field(repr=False)
@@ -273,7 +273,7 @@ def _read_target(
 
 def _read_inputs(
     frame: Any, notes: list[str], **target: Any
-) -> tuple[Any, tuple[Column, ...], Reader]:
+) -> tuple[Any, tuple[Column, ...], RowReader]:
     """Return the inputs, what was done with each column, and how new ones are read."""
     x, dayfirst, unread = _cleaned(frame.drop(columns=[c for c in frame if _gaps(frame[c]).all()]))
     if dayfirst is not None:
@@ -302,7 +302,7 @@ def _read_inputs(
     like = x[used].iloc[:0]
     like.attrs["clean"] = kinds, dayfirst
     far = (*(one.name for one in columns if one.treatment == logs),)
-    reader = Reader(like=like, logs=far, **target)
+    reader = RowReader(like=like, logs=far, **target)
     return reader.entered(x[used]).reset_index(drop=True), (*columns,), reader
 
 

@@ -29,7 +29,7 @@ class Verdict:
 
     contestant: str
     #: Whether both have a temperature.
-    temperature: bool
+    tempered: bool
     difference: float | int
     low: float | int
     high: float | int
@@ -65,7 +65,7 @@ class Coverage:
 
 
 def verdicts(
-    scores: TaskScores, *, reference: str, rows: int, temperature: bool = True
+    scores: TaskScores, *, reference: str, rows: int, tempered: bool = True
 ) -> tuple[Verdict, ...]:
     """Return how each contestant differs from a reference on one table, the best first.
 
@@ -82,7 +82,7 @@ def verdicts(
         From whom the others differ.
     rows
         How many the table has, by which `rows_to_settle` says how many would settle it.
-    temperature
+    tempered
         Whether scores are with one.
     """
     unit = scores.unit or 1.0
@@ -96,7 +96,7 @@ def verdicts(
         level = 1 - ALPHA / (len(p) - min(step, clear))
         each = resampled(others[names[i]], **size, level=level)
         one = Verdict(
-            contestant=names[i], temperature=temperature, difference=each.mean, low=each.low,
+            contestant=names[i], tempered=tempered, difference=each.mean, low=each.low,
             high=each.high, p=float(adjusted[i]), margin=DELTA * unit,
             word=verdict(each.low / unit, each.high / unit),
             rows_to_settle=rows_to_settle(each.low, each.high, DELTA * unit, rows),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
+from ensedu.contest.one_split import SCORED_STARTS
 from ensedu.contest.one_table.findings import Findings
 from ensedu.contest.one_table.plans import ComparisonPlan
 from ensedu.contest.one_table.tables import TableDescription
 from ensedu.contest.one_table.verdicts import MOST_ROWS, Coverage, Verdict
-from ensedu.contest.rounds import SCORED_STARTS
 from ensedu.contest.tasks import SHARES, Task
 from ensedu.contest.trainers.networks import MEMBERS
 

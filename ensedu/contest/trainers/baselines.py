@@ -9,7 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common.checks import optional
-from ensedu.contest.forecasts import Classes, Forecast, Numbers
+from ensedu.contest.forecasts import ClassForecast, Forecast, NumericForecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
 
@@ -39,9 +39,9 @@ class SklearnModel:
         if self.classes:
             p = np.full((len(found), self.classes), LEAST_PROBABILITY)
             p[:, self.labels] = np.maximum(found, LEAST_PROBABILITY)
-            return Classes(np.log(p / p.sum(axis=1, keepdims=True))[None])
+            return ClassForecast(np.log(p / p.sum(axis=1, keepdims=True))[None])
         mean = found.reshape(1, -1, 1)
-        return Numbers(mean, np.full_like(mean, self.variance))
+        return NumericForecast(mean, np.full_like(mean, self.variance))
 
 
 def flat(x: Float[Array, "B *features"]) -> Float[Array, "B m"]:

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from ensedu import counting
 from ensedu.common.checks import optional
-from ensedu.contest.forecasts import Classes, Forecast, Numbers
+from ensedu.contest.forecasts import ClassForecast, Forecast, NumericForecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import (
     PASSES,
@@ -82,10 +82,10 @@ class LaplaceLastLayer:
         with seeded(self.seed):
             if self.classes:
                 drawn: Tensor = self.found.functional_samples(inputs, n_samples=PASSES)
-                return Classes(drawn.detach().double().numpy())
+                return ClassForecast(drawn.detach().double().numpy())
             mean, variance = self.found(inputs)
         total = variance.reshape(-1, 1).detach().double().numpy() + self.noise
-        return Numbers(mean.detach().double().numpy()[None], total[None])
+        return NumericForecast(mean.detach().double().numpy()[None], total[None])
 
 
 def optimize_prior_and_noise(found: Any, steps: int = 200) -> float:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import CosineAnnealingLR
 
 from ensedu import counting, uncertainty
-from ensedu.contest.forecasts import Classes, Forecast, Numbers
+from ensedu.contest.forecasts import ClassForecast, Forecast, NumericForecast
 from ensedu.contest.jobs import Job
 from ensedu.methods import METHODS, size_option
 from ensedu.priors import Normal
@@ -119,7 +119,9 @@ class TrainedNetwork:
             found = self.outputs(as_inputs(x)).double().numpy()
         if not np.isfinite(found).all():
             raise FloatingPointError(f"{self.label}: its outputs are not finite")
-        return Classes(found) if self.classes else Numbers(*uncertainty.gaussian_heads(found))
+        if self.classes:
+            return ClassForecast(found)
+        return NumericForecast(*uncertainty.gaussian_heads(found))
 
 
 def loss_of(job: Job) -> Callable[..., Tensor]:

@@ -13,17 +13,17 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.dropout import drop
-from ensedu.torch.ensembling.one_pass import Run, named_errors
+from ensedu.torch.ensembling.one_pass import OnePass, named_errors
 
 # How many axes behind the batch a dropout drops on their own; None for all.
 DROPOUT_AXES = {nn.Dropout: None, nn.Dropout1d: 1, nn.Dropout2d: 1, nn.Dropout3d: 1}
 # How many axes their batches have.
-BATCH_AXES = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
+BATCH_NDIMS = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 # Of these vmap's rules take longer, and more memory, than one call with all members' examples.
-PER_EXAMPLE = (nn.GroupNorm, nn.LayerNorm)
+PER_EXAMPLE_MODULES = (nn.GroupNorm, nn.LayerNorm)
 
 
-def weight_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def weight_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """A layer: that of the method for all members, or the plain one with a member's arrays."""
     if run.is_at_once() and isinstance(input, Tensor):
         layer = run.layers[path]
@@ -32,7 +32,7 @@ def weight_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return type(module).forward(module, input)
 
 
-def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
+def _layer_of_all(run: OnePass, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
     """Apply a layer to what all members give to theirs, with any axes between."""
     leading = run.leading
     sampled = len(leading) > 1 or not isinstance(layer, MemberLayer)
@@ -53,9 +53,9 @@ def _layer_of_all(run: Run, path: str, layer: Any, x: Tensor, differ: bool) -> T
     return y if len(between) == 1 else y.reshape(len(y), *between, *y.shape[2:])
 
 
-def dropout_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def dropout_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout with one mask a sample for the whole batch."""
-    if run.level is None and run.member is None:
+    if run.vmap_level is None and run.member is None:
         raise RuntimeError(
             f"{path or 'the model'} is called outside of a pass, as torch.utils.checkpoint "
             "does for the gradient, where its masks are gone; accepted is no checkpoint there"
@@ -65,7 +65,7 @@ def dropout_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return drop(input, run.of_member(masks), module.p)
 
 
-def per_example_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def per_example_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """What looks at one example alone takes all members' as one batch."""
     if not run.is_at_once() or not run.of_all(input)[1]:
         return type(module).forward(module, input)
@@ -76,7 +76,7 @@ def per_example_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
     return run.for_all(of_all, input)
 
 
-def batch_norm_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
+def batch_norm_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """BatchNorm, of which vmap has a slow rule: a call a member."""
     buffers = module._buffers
     if not run.is_at_once():
@@ -88,7 +88,7 @@ def batch_norm_rule(run: Run, path: str, module: Any, input: Tensor) -> Tensor:
         return per_example_rule(run, path, module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
-        inputs = x.unbind() if differ else [x] * run.number
+        inputs = x.unbind() if differ else [x] * run.num_members
         # Of what is one for all, the number of batches, each counts from the same.
         stats = {
             key: stacked.unbind() if differs else [stacked.clone() for _ in inputs[1:]] + [stacked]
@@ -115,7 +115,7 @@ def rule_for(module: nn.Module, is_layer: bool, drops: bool) -> Any:
         return weight_rule
     if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
         return batch_norm_rule
-    return per_example_rule if kind in PER_EXAMPLE else None
+    return per_example_rule if kind in PER_EXAMPLE_MODULES else None
 
 
 def refresh_flat_weights(module: nn.RNNBase) -> None:

@@ -16,7 +16,7 @@ from ensedu.torch.ensembling.member_weights import (
     options_of,
     stack_buffers,
     start_heads,
-    with_arrays,
+    stored_model,
 )
 from ensedu.torch.ensembling.model_checks import (
     refuse_captured,
@@ -143,18 +143,19 @@ def ensemble(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
     refuse_modules(model)
-    kept = select_names(model, shared, "shared")
-    scaled = select_names(model, modulated, "modulated")
+    shared_names = select_names(model, shared, "shared")
+    modulated_names = select_names(model, modulated, "modulated")
     refuse_parameters(model)
     refuse_captured(model)
     warn_of_unregistered(model)
     if row.shares_nothing:
-        return deep_ensemble(model, method, M, kept, options)
+        return deep_ensemble(model, method, M, shared_names, options)
     if row.drops_units:
-        return _with_dropout(model, S, kept)
+        return _with_dropout(model, S, shared_names)
     if row.body:
-        return _with_heads(model, method, M, kept, options)
-    return _with_weights(model, method, M, S, make_plan(model, kept, scaled), kept, options)
+        return _with_heads(model, method, M, shared_names, options)
+    plan = make_plan(model, shared_names, modulated_names)
+    return _with_weights(model, method, M, S, plan, shared_names, options)
 
 
 def _with_weights(
@@ -169,8 +170,8 @@ def _with_weights(
         )
     warn_of_training_lost(model, method, shared, options)
     if not METHODS[method].members:
-        return ModelEnsemble(model, with_arrays(model, plan, method, {}, options), plan, None, S)
-    stored = with_arrays(model, plan, method, {"ensemble_size": M}, options)
+        return ModelEnsemble(model, stored_model(model, plan, method, {}, options), plan, None, S)
+    stored = stored_model(model, plan, method, {"ensemble_size": M}, options)
     stack_buffers(stored, M)
     return ModelEnsemble(model, stored, plan, M, S)
 
@@ -182,7 +183,7 @@ def _with_heads(
     head = options.get("head")
     plan = _plan_of_head(model, head)
     warn_of_training_lost(model, method, shared, options)
-    stored = with_arrays(model, plan, method, {"ensemble_size": M}, {})
+    stored = stored_model(model, plan, method, {"ensemble_size": M}, {})
     if options.get("init_std") is not None:
         start_heads(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
     return ModelEnsemble(model, stored, plan, M, None, has_body=True)

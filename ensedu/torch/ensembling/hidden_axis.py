@@ -43,12 +43,12 @@ def is_innermost(level: int) -> bool:
     return functorch.peek_interpreter_stack().level() == level
 
 
-def hide(x: Tensor, level: int | None) -> Tensor:
+def hide_members(x: Tensor, level: int | None) -> Tensor:
     """Return what code inside sees of (members, …)."""
     return functorch._add_batch_dim(x, 0, level)
 
 
-def show(x: Tensor, level: int | None) -> tuple[Tensor, bool]:
+def show_members(x: Tensor, level: int | None) -> tuple[Tensor, bool]:
     """Return (members, …) of what code inside sees, or x itself where members do not differ."""
     if not functorch.is_batchedtensor(x) or functorch.maybe_get_level(x) != level:
         return x, False

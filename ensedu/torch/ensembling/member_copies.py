@@ -25,7 +25,7 @@ from ensedu.torch.trees import map_tensors, stack_nested
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
 # By so much may the sizes of two draws of many entries differ without a word.
-MOST_APART = 1.5
+LARGEST_RATIO = 1.5
 
 
 class MemberCopies(Ensemble):
@@ -193,7 +193,7 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             continue
         old, new = (_root_mean_square(part) for part in (value, member.get_parameter(name)))
         # The size of few entries varies by itself.
-        alike = MOST_APART * (1 + 2 / value.numel() ** 0.5)
+        alike = LARGEST_RATIO * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
             differ.append(f"{name} {old:.3g} -> {new:.3g}")
     if differ:

@@ -14,7 +14,7 @@ from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleArrays
 from ensedu.torch.ensembling.copies import copy_model
 from ensedu.torch.ensembling.module_specs import HANDED_ON
-from ensedu.torch.ensembling.parameter_plan import Plan, Use, multiplier
+from ensedu.torch.ensembling.parameter_plan import ParameterUse, Plan, multiplier
 from ensedu.torch.mean_field import MeanFieldArrays
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Arrays
@@ -112,7 +112,7 @@ def options_of(method: str) -> dict[str, Any]:
     return {} if row.drops_units else layer_options(method)
 
 
-def with_arrays(
+def stored_model(
     model: nn.Module, plan: Plan, method: str, members: dict[str, int], options: dict[str, Any]
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
@@ -127,7 +127,7 @@ def with_arrays(
         if path in plan.layers:
             if path not in placed:
                 module = model.get_submodule(path)
-                layer = layer_like(module, method, members, options)
+                layer = method_layer(module, method, members, options)
                 stored = _replaced(stored, path, layer, places[id(module)])
             placed.add(path)
             continue
@@ -136,14 +136,14 @@ def with_arrays(
             owner._parameters[key] = None
             continue
         if path not in placed:
-            use = Use(owner_path, model.get_submodule(owner_path), key)
+            use = ParameterUse(owner_path, model.get_submodule(owner_path), key)
             values = {
                 "weight": model.get_parameter(name),
                 "bias": model.get_parameter(biases[path]) if biases[path] else None,
             }
             placed.add(path)
             _, plain, of = multiplier(use, modules)
-            layer = weight_like(plain, of, values, method, members, options)
+            layer = method_weight(plain, of, values, method, members, options)
         del owner._parameters[key]
         owner._modules[key] = layer
     return stored
@@ -161,7 +161,7 @@ def _replaced(stored: nn.Module, path: str, layer: nn.Module, names: list[str]) 
     return stored
 
 
-def layer_like(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
+def method_layer(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
     """Return the method's layer in place of a plain one, at whose weight and bias it starts."""
     kind = "Linear" if isinstance(module, nn.Linear) else "Conv2d"
     layer = layer_class(method, kind)(
@@ -172,7 +172,7 @@ def layer_like(module: Any, method: str, members: dict[str, int], options: dict[
     return layer.train(module.training)
 
 
-def weight_like(
+def method_weight(
     owner: nn.Module,
     key: str,
     values: dict[str, Any],

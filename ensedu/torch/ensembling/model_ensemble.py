@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import drop
 from ensedu.torch.ensembling.copies import meta_copy
-from ensedu.torch.ensembling.one_pass import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.ensembling.runner import Runner
 from ensedu.torch.inputs import check_own_batches
@@ -73,7 +73,8 @@ class ModelEnsemble(Ensemble):
         dropout) and there is none.
         """
         check_generator(generator)
-        run, has_inputs = self._new_run(generator=generator, keeps=False), bool(args or kwargs)
+        run = self._new_pass(generator=generator, keeps_state=False)
+        has_inputs = bool(args or kwargs)
         parts: Noise = {}
         if has_inputs and self.draws:
             self._runner.outputs(run, args, kwargs)
@@ -127,7 +128,7 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._runner.member(self._new_run(own), row)
+        member = self._runner.member(self._new_pass(own), row)
         for path in self._runner.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
@@ -152,13 +153,13 @@ class ModelEnsemble(Ensemble):
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
-        run = self._new_run(self._noise_by_part(noise), own_batches=self.own_batches)
+        run = self._new_pass(self._noise_by_part(noise), own_batches=self.own_batches)
         return self._runner.outputs(run, args, kwargs)
 
-    def _new_run(self, noise: Noise | None = None, **options: Any) -> Run:
+    def _new_pass(self, noise: Noise | None = None, **options: Any) -> OnePass:
         independent = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
-        return Run(self._runner.layers, sizes, noise, independent=independent, **options)
+        return OnePass(self._runner.layers, *sizes, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:

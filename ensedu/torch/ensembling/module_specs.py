@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.ensembling.batching_rules import rule_for
-from ensedu.torch.ensembling.one_pass import Run
+from ensedu.torch.ensembling.one_pass import OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
 from ensedu.torch.trees import CONSTANTS, named_tensors
 
@@ -38,7 +38,7 @@ class ModuleSpec:
 
     There a layer of the method has the place of a plain one. A `rule`, if it has one, is what a
     stand-in does instead of its class (`batching_rules`). Parameters have their full names, and
-    where a plan has their arrays, children their paths; `bound` are attributes that hold parts of
+    where a plan has their arrays, children their paths; `copied` are attributes that hold parts of
     the model, or change inside.
     """
 
@@ -49,7 +49,7 @@ class ModuleSpec:
     parameters: dict[str, tuple[str, tuple[str, str] | None]]
     buffers: dict[str, str]
     children: dict[str, str | None]
-    bound: list[str]
+    copied: list[str]
 
 
 class ModuleSpecs(dict[str, ModuleSpec]):
@@ -68,7 +68,7 @@ class ModuleSpecs(dict[str, ModuleSpec]):
                 {key: (name, plan.sources.get(name)) for key, name in names.items()},
                 {key: start + key for key in module._buffers},
                 {key: self._paths.get(id(child)) for key, child in module._modules.items()},
-                [key for key, value in vars(module).items() if _is_bound(key, value)],
+                [key for key, value in vars(module).items() if _is_copied(key, value)],
             )  # fmt: skip
 
     def copies(
@@ -86,15 +86,15 @@ class ModuleSpecs(dict[str, ModuleSpec]):
             if source is self[path].plain:
                 stored = vars(self[path].stored)
                 attributes.update([(key, stored[key]) for key in HANDED_ON])
-        for path, part in self.items():
+        for path, spec in self.items():
             attributes = vars(copies[path])
             attributes["_modules"] = {
                 key: child if child is None else copies[child]
-                for key, child in part.children.items()
+                for key, child in spec.children.items()
             }
-            for key in part.bound:
+            for key in spec.copied:
                 if (path, key) not in carried:
-                    value = self._rebound(vars(part.plain)[key], copies)
+                    value = self._rebound(vars(spec.plain)[key], copies)
                     if key in HOOKS:  # later ones stand in the net alone
                         value = {k: value.get(k, hook) for k, hook in attributes[key].items()}
                     attributes[key] = value
@@ -116,7 +116,7 @@ class ModuleSpecs(dict[str, ModuleSpec]):
         return type(value)(map(again, value))
 
 
-def _is_bound(key: str, value: Any) -> bool:
+def _is_copied(key: str, value: Any) -> bool:
     """Whether a stand-in needs an attribute, or hooks, of its own: parts of the model are in it."""
     if key in MODULE_ATTRIBUTES and (key not in HOOKS or not value):
         return False
@@ -145,7 +145,7 @@ class Change:
 def snapshot(specs: ModuleSpecs, stand_ins: dict[str, Any]) -> Snapshot:
     """Return what stand-ins hold before a pass, and which tensors stand in their containers."""
     return {
-        path: (own.copy(), {key: _ids(own[key]) for key in specs[path].bound})
+        path: (own.copy(), {key: _tensor_ids(own[key]) for key in specs[path].copied})
         for path, own in ((path, vars(stand_in)) for path, stand_in in stand_ins.items())
     }
 
@@ -174,14 +174,14 @@ def find_changes(
                 continue
             if isinstance(value, CONSTANTS):
                 constants.append((vars(spec.stored), key, value))
-            elif (tensors := _ids(value)) and tensors != ids.get(key):
+            elif (tensors := _tensor_ids(value)) and tensors != ids.get(key):
                 changes.append(Change(vars(spec.stored), key, value, path))
     return changes, constants
 
 
 @torch.no_grad()
 def apply_changes(
-    run: Run, changes: list[Change], constants: list[Any], carried: dict[tuple[str, str], bool],
+    run: OnePass, changes: list[Change], constants: list[Any], carried: dict[tuple[str, str], bool],
     owns_buffers: bool,
 ) -> None:  # fmt: skip
     """Keep in the net what a pass has changed, of all members, if the run keeps it.
@@ -189,7 +189,7 @@ def apply_changes(
     Attributes with tensors are then `carried`; floating-point buffers are a member's where it
     `owns_buffers`.
     """
-    if not run.keeps:
+    if not run.keeps_state:
         return
     for target, key, value in constants:
         target[key] = value
@@ -217,7 +217,7 @@ def apply_changes(
             stored.copy_(value[0])
 
 
-def _ids(value: Any) -> tuple[int, ...]:
+def _tensor_ids(value: Any) -> tuple[int, ...]:
     """Tell apart the tensors that an attribute holds."""
     if isinstance(value, (Tensor, list, tuple, dict)):
         with suppress(TypeError):  # of what could hide some

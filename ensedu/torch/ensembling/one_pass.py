@@ -20,13 +20,14 @@ Noise = dict[str, dict[str, Tensor]]
 
 
 @dataclass(eq=False)
-class Run:
-    """One pass: its noise, and who runs."""
+class OnePass:
+    """A forward pass of all members: its noise, and who runs."""
 
     #: The arrays of members, by their path.
     layers: dict[str, Any]
-    #: Numbers of samples and of members, each ``None`` where there is no such axis.
-    sizes: tuple[int | None, int | None]
+    #: ``None`` where there is no such axis.
+    samples: int | None
+    ensemble_size: int | None
     #: Noise that a caller gave, by path; ``None`` to draw, from the generator.
     given: Noise | None = None
     generator: torch.Generator | None = None
@@ -35,15 +36,15 @@ class Run:
     #: Whether inputs are (M, B, …), a batch for each member.
     own_batches: bool = False
     #: Whether the net is in its own mode, and its state moves.
-    keeps: bool = True
+    keeps_state: bool = True
     #: The member that runs; the level of ``vmap`` at which all do.
     member: int | None = field(default=None, init=False)
-    level: int | None = field(default=None, init=False)
+    vmap_level: int | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         #: The axes in front of the batch, and how many members run, those of each sample.
-        self.leading = tuple(size for size in self.sizes if size is not None)
-        self.number = prod(self.leading)
+        self.leading = tuple(n for n in (self.samples, self.ensemble_size) if n is not None)
+        self.num_members = prod(self.leading)
         self.randomness = "different" if self.independent else "same"
         self.noise: Noise = self.given or {}
         #: How often each part was called.
@@ -54,11 +55,11 @@ class Run:
         """Return what the member that runs has of (members, …)."""
         if self.member is not None:
             return stacked[self.member]
-        return hidden_axis.hide(stacked, self.level)
+        return hidden_axis.hide_members(stacked, self.vmap_level)
 
     def of_all(self, x: Tensor) -> tuple[Tensor, bool]:
         """Return what all members have of x, (members, …), or x itself where they do not differ."""
-        return hidden_axis.show(x, self.level)
+        return hidden_axis.show_members(x, self.vmap_level)
 
     def tree_of_all(self, tree: Any, name: str) -> tuple[Any, bool]:
         """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
@@ -66,20 +67,20 @@ class Run:
 
         def of_each(_: str, x: Tensor) -> Tensor:
             x, differs = self.of_all(x)
-            return x if differs or not differ else x.expand(self.number, *x.shape)
+            return x if differs or not differ else x.expand(self.num_members, *x.shape)
 
         return map_tensors(of_each, tree, name), differ
 
     def copy_inputs(self, inputs: Any) -> Any:
         """Return copies, for a model that works in place; of own batches one for each sample."""
-        samples = (self.sizes[0] or 1) if self.own_batches else 1
+        samples = (self.samples or 1) if self.own_batches else 1
 
         def copy(_: str, x: Tensor) -> Tensor:
             return x.clone() if samples == 1 else x.repeat(samples, *[1] * (x.ndim - 1))
 
         return map_tensors(copy, inputs, "input", strict=False)
 
-    def inputs(self, copied: Any) -> Any:
+    def member_inputs(self, copied: Any) -> Any:
         """Return what the member that runs has of copied inputs."""
         if not self.own_batches:
             return copied
@@ -87,11 +88,11 @@ class Run:
 
     def is_at_once(self) -> bool:
         """Whether all members run, and inside of no other transform of ``torch.func``."""
-        return self.level is not None and hidden_axis.is_innermost(self.level)
+        return self.vmap_level is not None and hidden_axis.is_innermost(self.vmap_level)
 
     def outside(self) -> AbstractContextManager[None]:
         """Leave ``vmap``."""
-        return nullcontext() if self.level is None else hidden_axis.Outside()
+        return nullcontext() if self.vmap_level is None else hidden_axis.Outside()
 
     def for_all(self, function: Callable[[Tensor, bool], Tensor], x: Tensor) -> Tensor:
         """Return ``function(x of all members, whether they differ)`` to each member."""
@@ -99,7 +100,7 @@ class Run:
             y = function(*self.of_all(x))
         return self.of_member(y)
 
-    def call_of(self, path: str) -> int:
+    def calls_before(self, path: str) -> int:
         """Return how often a part was called before in this pass."""
         self.calls[path] += 1
         return self.calls[path] - 1
@@ -123,7 +124,7 @@ class Run:
                 self._check_may_draw(path)
                 self.noise[path] = self.draw(path)
             return self.noise[path]
-        key = f"{path} {self.call_of(path)}"
+        key = f"{path} {self.calls_before(path)}"
         if key not in self.noise:
             self.noise[key] = layer.noise(self.generator, shape)
         return self.noise[key]
@@ -137,18 +138,18 @@ class Run:
                 "accepted are the inputs too, net.noise(generator, x)"
             )
         if depends_on_input(layer):  # noise of the weights makes one function of such a layer, too
-            draws = [layer.noise(self.generator) for _ in range(self.number)]
+            draws = [layer.noise(self.generator) for _ in range(self.num_members)]
             return {key: torch.stack([draw[key] for draw in draws]) for key in draws[0]}
         pixels = [1] * (-2 - layer.batch_axis)
         return layer.noise(self.generator, (*self.leading, 1, layer.inputs, *pixels))
 
     def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
         """Return the mask of this call of a dropout, for all members."""
-        name, every = f"mask{self.call_of(path) or ''}", (self.number, *shape)
+        name, every = f"mask{self.calls_before(path) or ''}", (self.num_members, *shape)
         masks = self.noise.setdefault(path, {})
         if name not in masks:
             self._check_may_draw(path)
-            sizes = (self.number, 1, *shape[1:])
+            sizes = (self.num_members, 1, *shape[1:])
             masks[name] = torch.rand(sizes, generator=self.generator, device=device) >= p
         with named_errors(path):
             return checked_mask({"mask": masks[name]}, every, len(shape) - 1)
@@ -172,7 +173,7 @@ class Run:
                 if getattr(layer, "bias_mean", None) is not None:
                     bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
                 if bias is not None:
-                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.number, -1)
+                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.num_members, -1)
                 weight = weight.flatten(0, len(self.leading) - 1)
                 self._arrays[path] = {"weight": weight, "bias": bias}
         return self._arrays[path]

@@ -24,11 +24,11 @@ from ensedu.torch.base import NORMALIZATIONS
 from ensedu.torch.tensor_checks import class_path
 
 #: What multiplies its input with a weight.
-PRODUCTS = (
+MULTIPLIERS = (
     nn.Linear, _ConvNd, nn.Bilinear, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase,
 )  # fmt: skip
 #: One copy for all members, as in the published counts.
-ONE_COPY = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
+SHARED_MODULES = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Use:
+class ParameterUse:
     """A parameter where a module has it."""
 
     path: str
@@ -77,10 +77,10 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
     what members have and what they share.
     """
     modules = dict(model.named_modules())
-    uses: dict[int, list[Use]] = {}
+    uses: dict[int, list[ParameterUse]] = {}
     for path, owner in modules.items():
         for key, parameter in owner.named_parameters(recurse=False):
-            uses.setdefault(id(parameter), []).append(Use(path, owner, key))
+            uses.setdefault(id(parameter), []).append(ParameterUse(path, owner, key))
     matrices, ties, fast = [], [], []
     for own in uses.values():
         kinds = [_kind(use, modules, shared, modulated) for use in own]
@@ -125,14 +125,15 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
 
 
 def _kind(
-    use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], modulated: tuple[str, ...]
-) -> str:
+    use: ParameterUse, modules: dict[str, nn.Module], shared: tuple[str, ...],
+    modulated: tuple[str, ...],
+) -> str:  # fmt: skip
     parameter = getattr(use.owner, use.key)
-    if is_within(use.name, shared) or isinstance(use.owner, ONE_COPY):
+    if is_within(use.name, shared) or isinstance(use.owner, SHARED_MODULES):
         return "shared"
     if is_within(use.name, modulated):
         return "fast" if parameter.ndim > 1 else "shared"
-    if isinstance(multiplier(use, modules)[1], PRODUCTS):
+    if isinstance(multiplier(use, modules)[1], MULTIPLIERS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
         return "fast" if "weight" in use.name and parameter.ndim > 1 and not length else "shared"
@@ -140,7 +141,7 @@ def _kind(
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 
 
-def multiplier(use: Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
+def multiplier(use: ParameterUse, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
     """Return path and module of what multiplies with a parameter, and what that calls it."""
     if not isinstance(use.owner, ParametrizationList):
         return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
@@ -150,8 +151,9 @@ def multiplier(use: Use, modules: dict[str, nn.Module]) -> tuple[str, nn.Module,
 
 
 def _bias_of(
-    use: Use, modules: dict[str, nn.Module], shared: tuple[str, ...], uses: dict[int, list[Use]]
-) -> str:
+    use: ParameterUse, modules: dict[str, nn.Module], shared: tuple[str, ...],
+    uses: dict[int, list[ParameterUse]],
+) -> str:  # fmt: skip
     """Return the name of the bias that goes with a weight, "" without."""
     path, module, key = multiplier(use, modules)
     bias = module._parameters.get(key.replace("weight", "bias"))
@@ -162,7 +164,7 @@ def _bias_of(
     outputs = [weight.shape[0]]
     if getattr(module, "transposed", False):
         outputs = [weight.shape[1] * module.groups]
-    elif not isinstance(module, PRODUCTS):  # which of its axes is that of outputs, its bias says
+    elif not isinstance(module, MULTIPLIERS):  # which of its axes is that of outputs, its bias says
         outputs.append(weight.shape[1])
     return name if bias.shape in [(size,) for size in outputs] else ""
 

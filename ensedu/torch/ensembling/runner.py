@@ -17,9 +17,9 @@ from ensedu.torch.ensembling.module_specs import (
     find_changes,
     snapshot,
 )
-from ensedu.torch.ensembling.one_pass import LazyParameters, Run
-from ensedu.torch.ensembling.parameter_plan import PRODUCTS, Plan
-from ensedu.torch.ensembling.traced import Traced
+from ensedu.torch.ensembling.one_pass import LazyParameters, OnePass
+from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
+from ensedu.torch.ensembling.traced import TracedModel
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
 
 
@@ -45,7 +45,7 @@ class Runner:
         paths = dict.fromkeys(path for path, _ in self.plan.sources.values())
         self.layers = {path: self.stored.get_submodule(path) for path in paths}
         self._specs = ModuleSpecs(self.plain, self.stored, self.plan, self.dropouts)
-        self._traced = Traced(self._specs)
+        self._traced = TracedModel(self._specs)
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("layers", "_specs", "_traced")
@@ -60,7 +60,7 @@ class Runner:
         """Paths of all that needs noise."""
         return [*(p for p, layer in self.layers.items() if hasattr(layer, "noise")), *self.dropouts]
 
-    def outputs(self, run: Run, args: Any, kwargs: Any) -> Any:
+    def outputs(self, run: OnePass, args: Any, kwargs: Any) -> Any:
         """Run all members, and return their outputs; the model's state moves in the net, too."""
         compiling = torch.compiler.is_compiling()
         if compiling and self.in_turn:
@@ -72,14 +72,14 @@ class Runner:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, run.leading), outputs, "the output")
 
-    def member(self, run: Run, place: int) -> nn.Module:
+    def member(self, run: OnePass, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
-        shared, stacked = self._values(run, clones=False, lowers=False)
+        shared, stacked = self._values(run, clones=False, autocasts=False)
         values = shared | {name: value[place] for name, value in stacked.items()}
         member = copy.deepcopy(self.plain)
         for path, module in member.named_modules():
-            part = self._specs[path]
-            for key, (name, source) in part.parameters.items():
+            spec = self._specs[path]
+            for key, (name, source) in spec.parameters.items():
                 if source:
                     layer, kind = run.layers[source[0]], source[1]
                     stored = getattr(layer, kind, None)
@@ -88,14 +88,14 @@ class Runner:
                     setattr(module, key, nn.Parameter(value, stored.requires_grad))
                 elif name in values:
                     setattr(module, key, copy.deepcopy(values[name]))
-            for key, name in part.buffers.items():
+            for key, name in spec.buffers.items():
                 if name in values:
                     module._buffers[key] = values[name].detach().clone()
-            stored = vars(part.stored)
-            if not part.is_layer:  # which has settings of its own
+            stored = vars(spec.stored)
+            if not spec.is_layer:  # which has settings of its own
                 constants = {k: v for k, v in stored.items() if isinstance(v, CONSTANTS)}
                 vars(module).update(constants)
-            module.training = part.stored.training
+            module.training = spec.stored.training
         for (path, key), differs in self._carried.items():
 
             def of_member(_: str, x: Tensor, differs: bool = differs) -> Tensor:
@@ -105,7 +105,7 @@ class Runner:
             vars(member.get_submodule(path))[key] = map_tensors(of_member, left, key)
         return member
 
-    def _at_once(self, run: Run, inputs: Any) -> Any:
+    def _at_once(self, run: OnePass, inputs: Any) -> Any:
         try:
             return self._under_vmap(run, inputs)
         except torch.OutOfMemoryError:
@@ -121,13 +121,13 @@ class Runner:
         )
         return outputs
 
-    def _under_vmap(self, run: Run, inputs: Any) -> Any:
+    def _under_vmap(self, run: OnePass, inputs: Any) -> Any:
         # In training mode a pass that fails half-way must not have moved anything.
-        clones = not run.keeps or any(part.stored.training for part in self._specs.values())
-        shared, stacked = self._values(run, clones=clones, reads=True)
+        clones = not run.keeps_state or any(spec.stored.training for spec in self._specs.values())
+        shared, stacked = self._values(run, clones=clones, lazy=True)
         inputs = run.copy_inputs(inputs)
         try:
-            with hidden_axis.all_at_once(run.number, run.randomness) as run.level:
+            with hidden_axis.all_at_once(run.num_members, run.randomness) as run.vmap_level:
                 values = shared | {name: run.of_member(value) for name, value in stacked.items()}
                 outputs, changes, constants = self._pass(
                     run, values, inputs, {} if clones else values
@@ -135,15 +135,15 @@ class Runner:
                 for change in changes:
                     change.value, change.differs = run.tree_of_all(change.value, change.key)
                 outputs = map_tensors(
-                    lambda _, y: hidden_axis.show_output(y, run.level, run.number),
+                    lambda _, y: hidden_axis.show_output(y, run.vmap_level, run.num_members),
                     outputs, "the output",
                 )  # fmt: skip
         finally:
-            run.level = None
+            run.vmap_level = None
         apply_changes(run, changes, constants, self._carried, self.owns_buffers)
         return outputs
 
-    def _in_turn(self, run: Run, inputs: Any) -> Any:
+    def _in_turn(self, run: OnePass, inputs: Any) -> Any:
         """Run one member after the other, outside of a compiler's graph.
 
         What a checkpoint computes again for the gradient finds the values of its member.
@@ -151,7 +151,7 @@ class Runner:
         outputs, of_members = [], []
         shared, stacked = self._values(run, clones=True)
         buffers = {name for name, _ in self.plain.named_buffers(remove_duplicate=False)}
-        for member in range(run.number):
+        for member in range(run.num_members):
             run.member = member
             run.calls.clear()
             values = {name: x.clone() if name in buffers else x for name, x in shared.items()}
@@ -166,20 +166,20 @@ class Runner:
         return stack_nested(outputs, "the output")
 
     def _pass(
-        self, run: Run, values: dict[str, Tensor], inputs: Any, unmoved: dict[str, Tensor]
+        self, run: OnePass, values: dict[str, Tensor], inputs: Any, unmoved: dict[str, Tensor]
     ) -> tuple[Any, list[Change], list[Any]]:
         """Run the model's code on `values`; return its outputs, and `find_changes` it."""
         stand_ins = self._stand_ins(run, values)
         before = snapshot(self._specs, stand_ins)
-        args, kwargs = run.inputs(inputs)
+        args, kwargs = run.member_inputs(inputs)
         outputs = stand_ins[""](*args, **kwargs)
         changes, constants = find_changes(self._specs, stand_ins, before, unmoved)
-        if run.level is not None:
+        if run.vmap_level is not None:
             for stand_in in stand_ins.values():  # else they hold themselves, and what was formed
                 vars(stand_in).pop("forward", None)
         return outputs, changes, constants
 
-    def _trace(self, run: Run, inputs: Any) -> Any:
+    def _trace(self, run: OnePass, inputs: Any) -> Any:
         """Run as a compiler can follow."""
         clones = self._traced.copy_modes()
         shared, stacked = self._values(run, clones=clones)
@@ -187,67 +187,67 @@ class Runner:
         if clones:
             values = {**shared, **stacked}
             changes = [
-                Change(part.stored._buffers, key, values[name], differs=name in stacked)
-                for part in self._specs.values()
-                for key, name in part.buffers.items()
+                Change(spec.stored._buffers, key, values[name], differs=name in stacked)
+                for spec in self._specs.values()
+                for key, name in spec.buffers.items()
                 if name in values
             ]
             apply_changes(run, changes, [], self._carried, self.owns_buffers)
         return outputs
 
     def _values(
-        self, run: Run, *, clones: bool, reads: bool = False, lowers: bool = True
+        self, run: OnePass, *, clones: bool, lazy: bool = False, autocasts: bool = True
     ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         """Return what is the same for all members, and (members, …) of what is not, by name.
 
-        Of layers that form what the model `reads`, nothing.
+        If `lazy`, nothing of layers, which form what the model reads.
         """
         shared: dict[str, Tensor] = {}
         stacked: dict[str, Tensor] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
-        for part in self._specs.values():
-            shortens = lowers and isinstance(part.plain, PRODUCTS)
-            for key, (name, source) in () if reads and part.is_layer else part.parameters.items():
+        for spec in self._specs.values():
+            autocast = autocasts and isinstance(spec.plain, MULTIPLIERS)
+            for key, (name, source) in () if lazy and spec.is_layer else spec.parameters.items():
                 if source:
                     value = run.arrays(source[0])[source[1]]
                 else:
-                    value = part.stored._parameters.get(key)
+                    value = spec.stored._parameters.get(key)
                 if value is not None:
-                    value = _as_autocast(value) if shortens else value
+                    value = _as_autocast(value) if autocast else value
                     (stacked if source else shared)[name] = value
-            for key, name in part.buffers.items():
-                if (value := part.stored._buffers[key]) is None:
+            for key, name in spec.buffers.items():
+                if (value := spec.stored._buffers[key]) is None:
                     continue
                 # What moves is a row of each member or sample, and begins with what it was before.
                 moves = value.is_floating_point() and clones and run.independent
                 owned = value.is_floating_point() and self.owns_buffers
                 if id(value) not in known:
                     rows = value[None] if moves and not owned else value
-                    if (owned or moves) and len(rows) != run.number:
-                        rows = rows.repeat(run.number // len(rows), *[1] * (rows.ndim - 1))
+                    if (owned or moves) and len(rows) != run.num_members:
+                        rows = rows.repeat(run.num_members // len(rows), *[1] * (rows.ndim - 1))
                     known[id(value)] = rows.clone() if clones else rows
                 (stacked if owned or moves else shared)[name] = known[id(value)]
         return shared, stacked
 
-    def _stand_ins(self, run: Run, values: dict[str, Tensor]) -> dict[str, Any]:
+    def _stand_ins(self, run: OnePass, values: dict[str, Tensor]) -> dict[str, Any]:
         """Return what runs in place of each module: its code, on other values."""
-        parts, at_once = self._specs.items(), run.level is not None
-        sources = {path: part.plain if part.is_layer else part.stored for path, part in parts}
+        specs, at_once = self._specs.items(), run.vmap_level is not None
+        sources = {path: spec.plain if spec.is_layer else spec.stored for path, spec in specs}
         stand_ins = self._specs.copies(sources, self._carried)
-        for path, part in parts:
+        for path, spec in specs:
             stand_in, attributes = stand_ins[path], vars(stand_ins[path])
-            attributes["training"] = part.stored.training and run.keeps
-            if at_once and part.is_layer:
-                attributes["_parameters"] = LazyParameters(part.parameters, partial(run.read, path))
+            attributes["training"] = spec.stored.training and run.keeps_state
+            if at_once and spec.is_layer:
+                attributes["_parameters"] = LazyParameters(spec.parameters, partial(run.read, path))
             else:
                 attributes["_parameters"] = {
-                    k: values.get(name) for k, (name, _) in part.parameters.items()
+                    k: values.get(name) for k, (name, _) in spec.parameters.items()
                 }
-            attributes["_buffers"] = {key: values.get(name) for key, name in part.buffers.items()}
+            attributes["_buffers"] = {key: values.get(name) for key, name in spec.buffers.items()}
             if at_once and (attributes["_backward_hooks"] or attributes["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
-            if part.rule and (at_once or part.rule is dropout_rule):
-                attributes["forward"] = partial(part.rule, run, path, stand_in)
+            if spec.rule and (at_once or spec.rule is dropout_rule):
+                attributes["forward"] = partial(spec.rule, run, path, stand_in)
             if isinstance(stand_in, nn.RNNBase):
                 refresh_flat_weights(stand_in)
         for (path, key), differs in self._carried.items():

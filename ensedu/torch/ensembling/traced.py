@@ -13,42 +13,42 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from ensedu.torch.dropout import drop
 from ensedu.torch.ensembling.batching_rules import (
-    BATCH_AXES,
+    BATCH_NDIMS,
     DROPOUT_AXES,
     dropout_rule,
     mask_shape,
     refresh_flat_weights,
 )
 from ensedu.torch.ensembling.module_specs import ModuleSpecs
-from ensedu.torch.ensembling.one_pass import Noise, Run
+from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.trees import map_tensors, named_tensors
 
 
-class Traced:
+class TracedModel:
     """Copies of a model's modules that a compiler follows, and what some do in a pass."""
 
     run: Any = None
 
-    def __init__(self, parts: ModuleSpecs) -> None:
-        self._specs = parts
-        self._copies = parts.copies({path: part.plain for path, part in parts.items()})
-        for path, part in parts.items():
+    def __init__(self, specs: ModuleSpecs) -> None:
+        self._specs = specs
+        self._copies = specs.copies({path: spec.plain for path, spec in specs.items()})
+        for path, spec in specs.items():
             own = vars(self._copies[path])
-            own["_parameters"] = {**part.plain._parameters}
-            own["_buffers"] = {**part.plain._buffers}
-            if part.rule is dropout_rule:
+            own["_parameters"] = {**spec.plain._parameters}
+            own["_buffers"] = {**spec.plain._buffers}
+            if spec.rule is dropout_rule:
                 own["forward"] = partial(self.dropout, path, self._copies[path])
             elif "forward" not in own:
                 own |= self.forward_of(self._copies[path])
 
     def copy_modes(self) -> bool:
         """Put each module in the mode that it has in the net; return whether one trains."""
-        for path, part in self._copies.items():
-            part.training = self._specs[path].stored.training
-        return any(part.training for part in self._copies.values())
+        for path, module in self._copies.items():
+            module.training = self._specs[path].stored.training
+        return any(module.training for module in self._copies.values())
 
     def outputs(
-        self, run: Run, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
+        self, run: OnePass, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
         kwargs: Any,
     ) -> Any:  # fmt: skip
         """Run all members with what is `shared` and with what each has of `stacked`."""
@@ -72,7 +72,7 @@ class Traced:
         """Return what a module does instead of its class's forward pass, if anything."""
         kind = type(module)
         if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
-            return {"forward": partial(self.norm, module)}
+            return {"forward": partial(self.batch_norm, module)}
         if isinstance(module, nn.RNNBase):
             return {"forward": partial(self.recurrent, module)}
         if kind is nn.Linear:
@@ -82,7 +82,7 @@ class Traced:
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask for the whole batch of one member, whose noise is given."""
         run, shape = self.run, mask_shape(module, input)
-        name = f"mask{run.call_of(path) or ''}"
+        name = f"mask{run.calls_before(path) or ''}"
         if run.given is None:
             mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
         else:
@@ -91,7 +91,7 @@ class Traced:
 
     def plain_dropout(self, module: Any, input: Tensor) -> Tensor:
         """Dropout, whose rule under ``vmap`` takes no batch of any size."""
-        drops, batched = DROPOUT_AXES[type(module)], BATCH_AXES.get(type(module), input.ndim)
+        drops, batched = DROPOUT_AXES[type(module)], BATCH_NDIMS.get(type(module), input.ndim)
         if not module.training or input.ndim != batched:
             return type(module).forward(module, input)
         # Of some kinds whole channels go.
@@ -109,7 +109,7 @@ class Traced:
         refresh_flat_weights(module)
         return type(module).forward(module, *args, **kwargs)
 
-    def norm(self, module: Any, input: Tensor) -> Tensor:
+    def batch_norm(self, module: Any, input: Tensor) -> Tensor:
         """BatchNorm, whose rule under ``vmap`` takes no batch of any size, in eval mode."""
         if module.training or module.running_mean is None:
             return type(module).forward(module, input)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.losses import elbo
+from ensedu.torch.losses import negative_elbo
 from ensedu.torch.membership import ensemble_sizes, number_of_members
 
 
@@ -46,7 +46,7 @@ class Adversary:
     def __call__(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         own = x if self.members is None or self._split else x.expand(self.members, *x.shape)
         own = own.detach().clone().requires_grad_()
-        loss = elbo(self._net, own, y, self._nll, num_examples=1, beta=0.0).nll
+        loss = negative_elbo(self._net, own, y, self._nll, num_examples=1, beta=0.0).nll
         (slope,) = torch.autograd.grad(loss, own)
         moved = own.detach() + self._reach.to(own.device) * slope.sign()
         both = torch.cat([own.detach(), moved], int(self.members is not None))

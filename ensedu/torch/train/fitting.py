@@ -24,7 +24,7 @@ from ensedu.common.training import (
 )
 from ensedu.torch.base import seeded
 from ensedu.torch.inputs import Inputs, to_device
-from ensedu.torch.losses import elbo
+from ensedu.torch.losses import negative_elbo
 from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.adversary import Adversary
@@ -212,10 +212,10 @@ def fit(
                     with precision(device.type):
                         if adversary.part:
                             inputs, targets = adversary(inputs, targets)
-                        bound = elbo(net, inputs, targets, nll, num_examples=N, beta=beta)
-                    history.add(bound.numbers(), examples)
+                        terms = negative_elbo(net, inputs, targets, nll, num_examples=N, beta=beta)
+                    history.add(terms.numbers(), examples)
                     optim.zero_grad()
-                    bound.loss.backward()
+                    terms.loss.backward()
                     for parameter in member_parameters:
                         if parameter.grad is not None:
                             parameter.grad *= factor

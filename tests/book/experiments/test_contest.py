@@ -22,21 +22,21 @@ from workshop.experiments.contest.tasks import TASKS
 def test_what_was_chosen_has_the_least_nll_on_the_rows_to_select_on(task):
     for row in reading.rows(task):
         tried = np.array(row["select_nll"])
-        place = row["select_epochs"].index(row["epoch"])
+        place = row["select_epochs"].index(row["epochs"])
         assert tried[row["setting"], place] == np.nanmin(tried)
 
 
-def by_hand(task, contestant, score, scaled=False):
+def by_hand(task, contestant, score, tempered=False):
     """Return a score (splits, starts) from the rows of a table."""
     own = [row for row in reading.rows(task) if row["contestant"] == contestant]
     own.sort(key=lambda row: row["split"])
-    return np.array([(row["scaled"] if scaled else row)[score] for row in own])
+    return np.array([(row["tempered"] if tempered else row)[score] for row in own])
 
 
-def both_copies(task, score, scaled):
+def both_copies(task, score, tempered):
     """Return a score of all trainings of one network."""
     return np.concatenate(
-        [by_hand(task, name, score, scaled) for name in (REFERENCE, *AGAIN)], axis=1
+        [by_hand(task, name, score, tempered) for name in (REFERENCE, *AGAIN)], axis=1
     )
 
 
@@ -52,7 +52,7 @@ def test_by_other_code_each_word_is_the_same(tempered):
         }  # fmt: skip
         trained[REFERENCE] = both_copies(task, "nll", tempered).tolist()
         if not tempered:
-            trained[reading.SCALED] = both_copies(task, "nll", True).tolist()
+            trained[reading.TEMPERED] = both_copies(task, "nll", True).tolist()
         luck = [
             np.std([x - y for a, b in zip(one, other, strict=True) for x in a for y in b], ddof=1)
             for one, other in combinations(trained.values(), 2)
@@ -73,7 +73,7 @@ def test_by_other_code_each_word_is_the_same(tempered):
 
 
 def test_forests_have_the_pooled_numbers_without_a_temperature_and_with_one():
-    chosen = ["deep_ensemble", "wide", reading.SCALED]
+    chosen = ["deep_ensemble", "wide", reading.TEMPERED]
     assert [*reading.forests(chosen)["without"]] == [*map(reading.label, chosen)]
     assert [*reading.forests(chosen)["with"]] == [*map(reading.label, chosen[:2])]
     for words, tempered in (("without", False), ("with", True)):
@@ -136,5 +136,5 @@ def test_a_smaller_case_is_near_the_table(luck):
 def test_a_network_fits_its_images():
     own, mnist, lenet = (TASKS[name]() for name in ("digits", "mnist", "lenet"))
     assert (own.hidden, mnist.hidden, lenet.hidden) == ((50, 50), (100, 100), "lenet")
-    assert own.foreign.shape == (360, 64)
+    assert own.ood.shape == (360, 64)
     np.testing.assert_array_equal(lenet.x.reshape(mnist.x.shape), mnist.x)

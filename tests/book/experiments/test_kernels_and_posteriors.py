@@ -10,7 +10,7 @@ import torch
 
 from ensedu.data import gap
 from ensedu.theory import ntk
-from ensedu.theory.perturbations import hessian, separable, spread, spread_of
+from ensedu.theory.perturbations import entry_covariance, hessian, sample_covariance, separable
 from ensedu.torch import MeanFieldLinear, kl, mlp, predict
 from ensedu.torch.variational import normal_kl, softplus
 from workshop import measured
@@ -86,7 +86,7 @@ def test_states_are_a_minimum_and_halfway_to_it(stored):
 
 def test_each_law_has_its_moments():
     W, scale, draws = np.random.default_rng(0).standard_normal((3, 5)), 0.3, 40_000
-    exact = spread_of(W, separable(*perturbed.variances(W, scale)))
+    exact = entry_covariance(W, separable(*perturbed.variances(W, scale)))
     laws = perturbed.perturbation_laws(W, scale, np.random.default_rng(0), draws)
     found = {name: draw() for name, draw in laws.items()}
     pair = perturbed.coupled_draws(W, scale, np.random.default_rng(1), draws)
@@ -94,7 +94,7 @@ def test_each_law_has_its_moments():
         error = V.std(axis=0) / draws**0.5
         assert (np.abs(V.mean(axis=0) - W) < 6 * error + 1e-12).all(), name
         wanted = np.diag(np.diag(exact)) if name == "mean_field" else exact
-        assert distance(spread(V), wanted) < 0.05, name
+        assert distance(sample_covariance(V), wanted) < 0.05, name
     assert [np.linalg.matrix_rank(V[0] / W) for V in pair] == [3, 1]
     apart = (pair[0] - pair[1]).std(axis=0)  # τ² (g - u v), with τ = scale / √2
     np.testing.assert_allclose(apart, abs(W) * scale**2 / np.sqrt(2), rtol=0.05)
@@ -106,10 +106,9 @@ def test_distances_are_relative_to_the_full_law(stored):
     assert [*found] == [*perturbed.KINDS]
     rng = np.random.default_rng(0)
     laws = perturbed.perturbation_laws(score.weight, scale, rng, draws)
-    own = {name: spread(score(draw())) for name, draw in laws.items()}
-    full, pair = (
-        spread(score(V)) for V in perturbed.coupled_draws(score.weight, scale, rng, draws)
-    )
+    own = {name: sample_covariance(score(draw())) for name, draw in laws.items()}
+    coupled = perturbed.coupled_draws(score.weight, scale, rng, draws)
+    full, pair = map(sample_covariance, map(score, coupled))
     for name, one, other in (("rank1", own["rank1"], own["full"]), ("coupled", pair, full)):
         wanted = np.sqrt(((one - other) ** 2).sum() / (other**2).sum())
         assert found[name][0] == pytest.approx(wanted, rel=1e-12)

@@ -11,7 +11,7 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 from ensedu import uncertainty
 from ensedu.data import bandit
 from ensedu.torch import MeanFieldLinear, mlp
-from ensedu.torch.losses import elbo, softmax_cross_entropy
+from ensedu.torch.losses import negative_elbo, softmax_cross_entropy
 from workshop import measured
 from workshop.experiments import bandit as bandits
 from workshop.experiments import batch_ensemble_training as batch
@@ -67,7 +67,7 @@ def test_each_network_of_a_stack_is_the_layers(name):
             for layer, pair in zip(stack.layers, noise, strict=True)
             for k, eps in zip("rs", pair, strict=True)
         }
-        found = elbo(net, x[g], y[g], softmax_cross_entropy, num_examples=100, noise=own)
+        found = negative_elbo(net, x[g], y[g], softmax_cross_entropy, num_examples=100, noise=own)
         found.loss.backward()
         torch.testing.assert_close(nll[g], found.nll, rtol=0, atol=1e-12)
         torch.testing.assert_close(stack.kl()[g], found.kl, rtol=1e-12, atol=0)
@@ -285,8 +285,8 @@ def test_uncertainties_and_picks_of_images():
 def test_a_verdict_takes_an_adjusted_p_value_below_a_twentieth():
     for p, verdict in ((0.0499, "worse"), (0.05, ""), (0.0501, "")):
         entry = {}
-        add_verdicts([(entry, uncertainty.Interval(0.3, -0.1, 0.7, 11, p))])
+        add_verdicts([(entry, uncertainty.MeanDifference(0.3, -0.1, 0.7, 11, p))])
         assert (entry["adjusted"], entry["verdict"]) == (p, verdict)
-    pair = [({}, uncertainty.Interval(-0.3, -0.7, 0.1, 11, p)) for p in (0.024, 0.051)]
+    pair = [({}, uncertainty.MeanDifference(-0.3, -0.7, 0.1, 11, p)) for p in (0.024, 0.051)]
     add_verdicts(pair)
     assert [entry["verdict"] for entry, _ in pair] == ["better", ""]

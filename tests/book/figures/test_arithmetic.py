@@ -22,13 +22,13 @@ from workshop.figures.learning import more_from_one_network
 from workshop.figures.learning import shootout as best
 from workshop.page.frames import ranges
 
-SCALED = "one network, with a temperature"
+TEMPERED = "one network, with a temperature"
 
 
 def test_a_value_at_the_end_of_its_interval_is_inside():
     one = np.array([2.0])
-    assert deep.Own("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
-    assert deep.Own("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
+    assert deep.NewRows("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
+    assert deep.NewRows("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
 
 
 def test_the_covariance_is_that_of_the_contests_swag():
@@ -77,9 +77,9 @@ def test_a_forest_says_who_is_better_on_one_axis():
 
 
 def test_a_data_set_is_one_dot_a_row():
-    effects = {"a": effect(-0.5, "better", "rank1"), SCALED: effect(0.4, "unclear", "single")}
+    effects = {"a": effect(-0.5, "better", "rank1"), TEMPERED: effect(0.4, "unclear", "single")}
     dots = best.Dots(
-        effects, {"tumors": {"a": -1.5, SCALED: 0.25}, "loans": {"a": -3.1, SCALED: -4.0}}
+        effects, {"tumors": {"a": -1.5, TEMPERED: 0.25}, "loans": {"a": -3.1, TEMPERED: -4.0}}
     )
     for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", set())):
         (axes,) = drawn(lambda data=data: dots.draw(data)).axes
@@ -121,7 +121,7 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
     prices = {"swag": (22, 1, 32), "deep_ensemble": (4, 1.41, 4), "linear": (0.01, 0.02, None),
               "rank1": (1.48, 3.73, 32)}  # fmt: skip
     of = {
-        name: dict(zip(("kept", "train_seconds", "passes"), prices[name], strict=True))
+        name: dict(zip(("num_stored", "train_seconds", "passes"), prices[name], strict=True))
         for name in words
     }
     beside = {

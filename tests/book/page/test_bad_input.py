@@ -14,7 +14,7 @@ from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
 from workshop.page.figure_menu import checked_tables
 from workshop.page.live import live, toys, trainer_state
-from workshop.page.live.trainer_state import Choice
+from workshop.page.live.trainer_state import ChoiceField
 from workshop.page.method_table import method_table
 from workshop.page.xray import xray_figure
 
@@ -168,7 +168,7 @@ def test_every_kind_of_page_checks_its_name_and_its_caption(make, given, error, 
 
 def wrong(field):
     """Values that a field must refuse: just outside of it, and of another type."""
-    if isinstance(field, Choice):
+    if isinstance(field, ChoiceField):
         return [("<b>", ValueError), (3, TypeError), (["a"], TypeError)]
     step = 1 if field.whole else 1e-3
     outside = [(field.low - step, ValueError), (field.high * 1.01 + step, ValueError)]

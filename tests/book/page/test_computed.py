@@ -18,7 +18,7 @@ from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page.computed import BUNDLE, plain
 from workshop.page.computed.guessing import WORDS
 from workshop.page.digit import EXAMPLES, START, DrawDigit
-from workshop.page.said import too_much
+from workshop.page.sentences import too_much
 from workshop.plot.moving import PREFIX, bare, moving_parts
 from workshop.stored_networks import packed, probabilities, unpacked
 

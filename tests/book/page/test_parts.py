@@ -13,24 +13,24 @@ from ensedu.methods import size_option
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.live.toys import Random
-from workshop.page.live.trainer_state import Choice, Number
+from workshop.page.live.trainer_state import ChoiceField, NumberField
 from workshop.page.method_table import method_table
 from workshop.page.practice import RIGHT, UNFINISHED, attempt
-from workshop.page.said import too_much
 from workshop.page.scripts import Bundle
+from workshop.page.sentences import too_much
 
 AB = ["a", "b"]
 
 
 @pytest.mark.parametrize(("field", "told", "accepted"), [
-    (Choice(("a", "b")), {"choices": AB}, AB),
-    (Number(2, 7, whole=True), {"whole": True, "low": 2, "high": 7}, [2, 7]),
-    (Number(-0.5, 1e9), {"whole": False, "low": -0.5, "high": 1e9}, [-0.5, 1, 1e9]),
+    (ChoiceField(("a", "b")), {"choices": AB}, AB),
+    (NumberField(2, 7, whole=True), {"whole": True, "low": 2, "high": 7}, [2, 7]),
+    (NumberField(-0.5, 1e9), {"whole": False, "low": -0.5, "high": 1e9}, [-0.5, 1, 1e9]),
 ])  # fmt: skip
 def test_what_a_field_accepts_is_what_scripts_are_told(field, told, accepted):
     assert json.loads(json.dumps(field.described())) == told
     assert [field.checked("x", value) for value in accepted] == accepted
-    assert isinstance(field, Choice) or field.whole or type(field.checked("x", 1)) is float
+    assert isinstance(field, ChoiceField) or field.whole or type(field.checked("x", 1)) is float
 
 
 @pytest.mark.parametrize(("sentence", "found"), [

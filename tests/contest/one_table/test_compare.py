@@ -22,12 +22,12 @@ from scipy.stats import binom
 from ensedu import command, contest
 from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
+from ensedu.contest.one_split import SCORED_STARTS, run_split
 from ensedu.contest.one_table import plans
 from ensedu.contest.one_table.compare import run_fold
 from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
 from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
-from ensedu.contest.rounds import SCORED_STARTS, run_split
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.pooling import DELTA, TaskScores
@@ -233,13 +233,13 @@ def test_rows_are_those_of_a_contest_with_its_settings(run):
     task = Task(name="small", label="small", x=x, y=y)
     for name in ("single", "mc_dropout", "linear"):
         row = run_split(task, name, options["contestants"][name], 2)
-        for scaled, own in ((False, row), (True, row["scaled"])):
+        for tempered, own in ((False, row), (True, row["tempered"])):
             (one,) = (
                 r for r in found.data["rows"]
-                if (r["contestant"], r["temperature"], r["fold"]) == (name, scaled, 2)
+                if (r["contestant"], r["tempered"], r["fold"]) == (name, tempered, 2)
             )  # fmt: skip
             assert one["nll"] == np.mean(own["nll"]) and one["error"] == np.mean(own["rmse"])
-            assert one["parameters"] == row["kept"]
+            assert one["num_stored"] == row["num_stored"]
 
 
 def test_a_table_of_the_contest_gets_the_contests_row():
@@ -256,7 +256,7 @@ def test_a_table_of_the_contest_gets_the_contests_row():
     committed = measured.row(
         measured.load("contest/concrete")["rows"], contestant="linear", split=3, task="concrete"
     )
-    for own, wanted in zip(row.nll, (committed, committed["scaled"]), strict=True):
+    for own, wanted in zip(row.nll, (committed, committed["tempered"]), strict=True):
         assert own == pytest.approx(wanted["nll"], rel=1e-4)
 
 
@@ -306,7 +306,7 @@ def test_words_and_coverage_follow_from_the_rows(run):
         each = {
             name: [
                 r["nll"] for r in data["rows"]
-                if (r["contestant"], r["temperature"]) == (name, one["temperature"])
+                if (r["contestant"], r["tempered"]) == (name, one["tempered"])
             ]
             for name in (one["contestant"], "single")
         }  # fmt: skip
@@ -324,8 +324,8 @@ def test_words_and_coverage_follow_from_the_rows(run):
 
 def test_it_shows_itself_and_writes_its_report(run, tmp_path):
     _, options, found = run
-    table = found.table.set_index(["contestant", "temperature"])
-    rows = [row for row in found.findings.rows if row.contestant == "linear" and row.temperature]
+    table = found.table.set_index(["contestant", "tempered"])
+    rows = [row for row in found.findings.rows if row.contestant == "linear" and row.tempered]
     (said,) = (one for one in found.findings.ranked() if one.contestant == "linear")
     one = table.loc["linear", True]
     assert one["nll"] == pytest.approx(np.mean([row.nll for row in rows]))
@@ -492,7 +492,7 @@ def test_one_network_against_itself_hardly_gets_a_word():
                 found = sum(n for word, n in words.items() if word.startswith(("better", "worse")))
                 assert sum(words.values()) == row["tables"] == 200 and found <= 0.05 * 200
     again = one_table.run("number", one_table.SMALL, 4)["words"]
-    assert again == {"scaled": {"unclear": 4}, "plain": {"unclear": 4}}
+    assert again == {"tempered": {"unclear": 4}, "plain": {"unclear": 4}}
 
 
 def test_a_gain_is_found_at_about_as_many_rows_as_were_said():

@@ -10,7 +10,7 @@ from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.forecasts import conformal
 from ensedu.contest.jobs import Job
 from ensedu.contest.one_table.estimators import TableClassifier, TableRegressor
-from ensedu.contest.one_table.tables import Reader
+from ensedu.contest.one_table.tables import RowReader
 from ensedu.contest.tasks import Task, rows_of_split, split_of
 from ensedu.data import clean, encoder
 
@@ -34,7 +34,7 @@ def table_estimator(name, classes):
         task=task, data=own, contestant=contestant, setting=contestant.tries[1], seed=3,
         epochs=contestant.lengths(task)[-1],
     )  # fmt: skip
-    reader = Reader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)
+    reader = RowReader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)
     target, held = "large" if classes else "price", whole.iloc[parts["calibrate"]]
     found = (TableClassifier if classes else TableRegressor)(
         contestant.label, contestant.train(job), reader,
@@ -60,9 +60,9 @@ def test_numbers_are_those_of_the_contest_in_their_own_unit(name):
     np.testing.assert_allclose(high, predicted * np.exp(job.data.unit * reach), rtol=1e-4)
     inside = (low <= new["price"]) & (new["price"] <= high)
     assert found.coverage(new, new["price"]) == inside.mean() > 0.8
-    scaled = trained(job.data.test[0]).tempered(trained(x), y).moments[1]
+    tempered = trained(job.data.test[0]).tempered(trained(x), y).moments[1]
     np.testing.assert_allclose(
-        found.predict_std(new), job.data.unit * np.sqrt(scaled[:, 0]), rtol=1e-5
+        found.predict_std(new), job.data.unit * np.sqrt(tempered[:, 0]), rtol=1e-5
     )
 
 

@@ -21,9 +21,9 @@ METHODS = {name: name if name.endswith(("ensemble", "single")) else "" for name 
 ODD = '<img src="https://a.b/c.png">&"\''
 
 
-def verdict(name, word, difference=0.0, half=0.05, temperature=True, rows=None):
+def verdict(name, word, difference=0.0, half=0.05, tempered=True, rows=None):
     return {
-        "contestant": name, "temperature": temperature, "word": word,
+        "contestant": name, "tempered": tempered, "word": word,
         "difference": difference, "low": difference - half, "high": difference + half, "p": 0.013,
         "margin": 0.02, "rows_to_settle": rows,
     }  # fmt: skip
@@ -34,11 +34,11 @@ def data(*verdicts, finished=True, **table):
     rng = np.random.default_rng(0)
     rows = [
         {
-            "contestant": name, "temperature": scaled, "fold": fold, "nll": 1 + rng.random(),
-            "error": 3 + rng.random(), "parameters": 43 + 1000 * i, "train_seconds": 0.02 * 10**i,
+            "contestant": name, "tempered": tempered, "fold": fold, "nll": 1 + rng.random(),
+            "error": 3 + rng.random(), "num_stored": 43 + 1000 * i, "train_seconds": 0.02 * 10**i,
             "predict_seconds": 0.001 * (i + 1), "settings": {"lr": 0.01, "epochs": 20 + fold},
         }
-        for i, name in enumerate(LABELS) for fold in range(5) for scaled in (False, True)
+        for i, name in enumerate(LABELS) for fold in range(5) for tempered in (False, True)
     ]  # fmt: skip
     about = {
         "name": "homes.csv", "target": "price", "task": "regression", "classes": [],
@@ -123,7 +123,7 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
     ],
 )  # fmt: skip
 def test_the_answer_says_who_how_sure_and_what_would_settle_it(verdicts, said, not_said):
-    found = data(*verdicts, verdict("linear", "better", -9.0, temperature=False))
+    found = data(*verdicts, verdict("linear", "better", -9.0, tempered=False))
     words = answer(found)
     assert words.startswith("On these 523 rows, ")
     for one in said:
@@ -164,7 +164,7 @@ WHOLE = data(
     verdict("deep_ensemble", "better", -0.2, 0.1), verdict("linear", "worse", 2.5, 0.2),
     verdict("boosting", "unclear", 0.05, 0.3, rows=900),
     verdict("batch_ensemble", "unclear", 0, 0.2, rows=10**9),
-    verdict("boosting", "unclear", -0.1, 0.4, temperature=False),
+    verdict("boosting", "unclear", -0.1, 0.4, tempered=False),
 )  # fmt: skip
 
 
@@ -207,7 +207,7 @@ def forest(html):
 
 def test_each_dot_stands_where_the_axis_says():
     rows, axis = forest(soup(WHOLE))
-    each = sorted(WHOLE["verdicts"], key=lambda v: (not v["temperature"], v["difference"]))
+    each = sorted(WHOLE["verdicts"], key=lambda v: (not v["tempered"], v["difference"]))
     assert [row.select_one(".name").text for row in rows] == [LABELS[v["contestant"]] for v in each]
     for row, one in zip(rows, each, strict=True):
         assert row.select_one(".word").text == one["word"]
@@ -217,7 +217,7 @@ def test_each_dot_stands_where_the_axis_says():
         rows_of = {
             k: [
                 r["nll"] for r in WHOLE["rows"]
-                if (r["contestant"], r["temperature"]) == (k, one["temperature"])
+                if (r["contestant"], r["tempered"]) == (k, one["tempered"])
             ]
             for k in (one["contestant"], "single")
         }  # fmt: skip
@@ -235,18 +235,18 @@ def test_each_dot_stands_where_the_axis_says():
 def test_dots_beside_costs_stand_as_their_logarithms():
     part = next(one for one in soup(WHOLE).find_all("section") if "cost" in one.h2.text)
     heads = [head.text for head in part.thead.find_all("th")]
-    for key in ("parameters", "error"):
-        column = heads.index({"error": "RMSE"}.get(key, key))
+    for key in ("num_stored", "error"):
+        column = heads.index({"error": "RMSE", "num_stored": "parameters"}[key])
         shown, values = {}, {}
         for row in part.tbody.find_all("tr"):
             cell = row.find_all(["th", "td"])[column]
             name = next(k for k, label in LABELS.items() if label == row.th.text)
             shown[name] = place(cell.i)[0]
-            own = [r for r in WHOLE["rows"] if (r["contestant"], r["temperature"]) == (name, True)]
+            own = [r for r in WHOLE["rows"] if (r["contestant"], r["tempered"]) == (name, True)]
             values[name] = np.mean([one[key] for one in own])
         order = [*LABELS]
         each = np.array([values[k] for k in order])
-        each = np.log(each) if key == "parameters" else each
+        each = np.log(each) if key == "num_stored" else each
         wanted = 100 * (each - each.min()) / np.ptp(each)
         np.testing.assert_allclose([shown[k] for k in order], wanted, atol=0.06)
 
@@ -255,7 +255,7 @@ def test_a_learning_curve_stands_where_there_are_two_sizes():
     found = copy.deepcopy(WHOLE)
     assert "more rows change it" not in soup(found).text
     found["learning"] = [
-        {"rows": rows, "contestant": name, "temperature": True, "nll": i + 100 / rows}
+        {"rows": rows, "contestant": name, "tempered": True, "nll": i + 100 / rows}
         for rows in (100, 200) for i, name in enumerate(LABELS)
     ]  # fmt: skip
     part = next(one for one in soup(found).find_all("section") if "more rows" in one.h2.text)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 import ensedu.numpy as en
 from ensedu.theory.perturbations import (
     Score,
+    entry_covariance,
     first_order,
     hessian,
     multiplicative,
     rank1,
+    sample_covariance,
     separable,
-    spread,
-    spread_of,
 )
 from tests.theory.perturbations.matrices import B, covariance, m, n, network, some_weight
 
@@ -29,7 +29,7 @@ PRIMES = (2, 3, 5, 7)
 def test_entries_are_a_loop(m, n, seed):
     W, R, S = some_weight(seed, m, n), covariance(seed, m), covariance(seed + 1, n)
     found = separable(R, S)
-    scaled = spread_of(W, found).reshape(m, n, m, n)
+    scaled = entry_covariance(W, found).reshape(m, n, m, n)
     for a, j, b, i in np.ndindex(m, n, m, n):
         wanted = R[a, b] + S[j, i] + R[a, b] * S[j, i]
         assert found[a, j, b, i] == pytest.approx(wanted, abs=1e-12)
@@ -47,7 +47,7 @@ def test_it_is_the_covariance_of_a_matrix_times_random_r_and_s():
     r, s = 1 + signs[:, :m] @ roots[0].T, 1 + signs[:, m:] @ roots[1].T
     V = (W * r[:, :, None] * s[:, None]).reshape(len(signs), -1)
     expected = np.cov(V, rowvar=False, bias=True)
-    found = spread_of(W, separable(*(root @ root.T for root in roots)))
+    found = entry_covariance(W, separable(*(root @ root.T for root in roots)))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -76,9 +76,9 @@ def test_draws_have_their_moments_and_take_so_many_numbers(name):
     draw, relative, numbers = DRAWS[name]
     V = draw(rng=np.random.default_rng(3), draws=40_000)
     assert V.shape == (40_000, m, n)
-    assert in_errors(V, W, spread_of(W, relative)) < 6
+    assert in_errors(V, W, entry_covariance(W, relative)) < 6
     # The check can fail.
-    assert in_errors(V, W, spread_of(W, separable(R + S[:m, :m], S))) > 20
+    assert in_errors(V, W, entry_covariance(W, separable(R + S[:m, :m], S))) > 20
     rng, other = np.random.default_rng(5), np.random.default_rng(5)
     draw(rng=rng, draws=2)
     other.standard_normal(2 * numbers)
@@ -147,10 +147,10 @@ def test_scores_of_other_losses_and_without_bias():
     np.testing.assert_allclose(hessian(score, score.weight), H, atol=1e-10)
     C = covariance(1, m * n)
     draws = score.weight + rng.multivariate_normal(np.zeros(m * n), C, 40).reshape(-1, m, n)
-    exact = first_order(H, spread(draws))
-    np.testing.assert_allclose(spread(score(draws)), exact, atol=1e-12)
+    exact = first_order(H, sample_covariance(draws))
+    np.testing.assert_allclose(sample_covariance(score(draws)), exact, atol=1e-12)
     way = (draws[1] - draws[0]).ravel()
-    np.testing.assert_allclose(spread(draws[:2]), np.outer(way, way) / 2, atol=1e-12)
+    np.testing.assert_allclose(sample_covariance(draws[:2]), np.outer(way, way) / 2, atol=1e-12)
 
 
 def test_the_hessian_is_that_of_autograd():

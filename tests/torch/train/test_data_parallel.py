@@ -39,7 +39,7 @@ def trained(case, rank=0, ranks=1):
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     for _ in range(4):
         optimizer.zero_grad()
-        et.elbo(net, x, y, et.softmax_cross_entropy, num_examples=N).loss.backward()
+        et.negative_elbo(net, x, y, et.softmax_cross_entropy, num_examples=N).loss.backward()
         optimizer.step()
     return own.state_dict()
 

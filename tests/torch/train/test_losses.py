@@ -136,7 +136,7 @@ def test_the_bound_of_two_minibatches_by_hand(net, beta, N):
     x, y = numbers(2 * B, m), numbers(2 * B, k, seed=1)
     drawn = torch.Generator().manual_seed(2)
     noise = net.noise(drawn, x) if hasattr(net, "leading") else net.noise(drawn)
-    bound = partial(et.elbo, net, num_examples=N, beta=beta, noise=noise)
+    bound = partial(et.negative_elbo, net, num_examples=N, beta=beta, noise=noise)
     found = []
     for rows in (slice(0, B), slice(B, 2 * B)):
         one = bound(x[rows], y[rows], et.half_squared_error)
@@ -162,4 +162,4 @@ def test_errors_of_the_function_say_in_which_call():
         (et.half_squared_error, -0.5, ValueError, r"beta must be 0 or more, got -0\.5"),
     ):
         with pytest.raises(error, match=words):
-            et.elbo(net, x, y, nll, num_examples=B, beta=beta)
+            et.negative_elbo(net, x, y, nll, num_examples=B, beta=beta)

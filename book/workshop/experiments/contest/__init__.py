@@ -59,7 +59,7 @@ import numpy as np
 
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
 from ensedu.contest.forecasts import COVERAGE
-from ensedu.contest.rounds import fresh_start, run_split
+from ensedu.contest.one_split import fresh_start, run_split
 from ensedu.contest.tasks import SPLITS, split_of
 from ensedu.uncertainty import conformal_quantile
 from workshop import measured
@@ -97,7 +97,7 @@ def predictions(contestant: str) -> dict[str, Any]:
     task, who = TASKS["concrete"](), IN_TABLES[contestant]
     data, setting = split_of(task, 0), who.tries[row["setting"]]
     with one_thread():
-        trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epoch"])
+        trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epochs"])
         test, held_out = trained(data.test[0]), trained(data.calibrate[0])
     mean, variance = test.moments
     return {
@@ -113,12 +113,12 @@ def _table(task: str) -> Experiment:
         name=f"contest/{task}",
         about="lists over starts, of the rows to test on: nll of the forecast, nats an example; "
         "classes: error in percent, brier, ece; numbers, in units of the target: rmse, crps, and "
-        "coverage and width of the mixture's 90 % interval; auroc of its doubt, for foreign "
-        "inputs; scaled, the same with one temperature; shifted, the same of shifted inputs; "
-        "conformal, coverage and size; seconds of one thread to train and to predict. select_nll: "
-        "of each setting at each length of select_epochs, of standardized targets; setting and "
-        "epoch, a length, are those chosen; choose_seconds: all of them; rows to fit and to test "
-        "on; kept: numbers that a forecast needs",
+        "coverage and width of the mixture's 90 % interval; auroc of its doubt, for "
+        "out-of-distribution inputs; tempered, the same with one temperature; shifted, the same of "
+        "shifted inputs; conformal, coverage and size; seconds of one thread to train and to "
+        "predict. select_nll: of each setting at each length of select_epochs, of standardized "
+        "targets; setting and epochs, a length, are those chosen; choose_seconds: all of them; "
+        "rows to fit and to test on; num_stored: numbers that a forecast needs",
         budget="the protocol of workshop.experiments.contest",
         cases=[
             {"task": task, "contestant": name, "split": split}

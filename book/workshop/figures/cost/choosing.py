@@ -13,7 +13,7 @@ from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, LANE, REFERENCE, WAYS, keep_off_zero
+from workshop.plot.forest import BAND, LANE, NAME_OF_ZERO, WAYS, keep_off_zero
 from workshop.plot.moving import POINTS, Computed, moves, steps
 from workshop.plot.panels import (
     EDGE,
@@ -45,7 +45,7 @@ PROMISED = "promised: 90%"
 GAINS = -2.6, 3.0
 #: Prices, by what `reading.prices` calls them, and the ends and ticks of their axes.
 PRICES = {
-    "memory": ("kept", (0.66, 33), (1, 4, 22)),
+    "memory": ("num_stored", (0.66, 33), (1, 4, 22)),
     "training": ("train_seconds", (0.75, 8), (1, 2, 6)),
     "passes": ("passes", (0.66, 49), (1, 4, 32)),
 }
@@ -165,7 +165,7 @@ class Budget(Computed):
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
-            write(figure, zero, head - LINE / 2 - 0.05, REFERENCE, **REFERRED)
+            write(figure, zero, head - LINE / 2 - 0.05, NAME_OF_ZERO, **REFERRED)
             keep_in_sight(figure, head - LINE - 0.05, 2 * LINE + 0.09)
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under

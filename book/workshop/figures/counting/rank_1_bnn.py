@@ -36,7 +36,7 @@ MOVED = (
 
 
 @dataclass(eq=False)
-class Moved:
+class MovedWeights:
     """How far weights moved from their means, as a part of these, in samples of two methods."""
 
     #: (S, m, n) of ``"rank1"`` and of ``"mean_field"``.

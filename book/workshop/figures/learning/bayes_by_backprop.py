@@ -13,7 +13,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from numpy import ndarray as Array
 
-from ensedu.uncertainty import Interval
+from ensedu.uncertainty import MeanDifference
 from workshop import plot
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import LINE, ends_room, name_curves, number_ticks, write_key
@@ -239,7 +239,7 @@ class Settings:
     """What each change of the base setting does to the NLL at the data."""
 
     #: By change, the paired difference from the base.
-    effects: Mapping[str, Interval]
+    effects: Mapping[str, MeanDifference]
     #: Those that are clear.
     sure: Collection[str]
     #: The base setting's NLL.

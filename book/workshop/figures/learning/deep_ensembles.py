@@ -93,7 +93,7 @@ class Members:
 
 
 @dataclass(eq=False)
-class Own:
+class NewRows:
     """New rows of a table, with their intervals."""
 
     #: What is predicted, and its unit.

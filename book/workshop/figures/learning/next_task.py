@@ -76,7 +76,7 @@ class Memory:
 
 
 @dataclass(eq=False)
-class Life:
+class GainsOverHeads:
     """Differences in accuracy from heads alone."""
 
     #: By tasks, and by what learns them, (low, mean, high).

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ensedu.uncertainty import Interval
+from ensedu.uncertainty import MeanDifference
 from workshop import plot
 from workshop.plot.panels import number_ticks, write_key
 from workshop.plot.style import INK, PAGE, Figure, color
@@ -89,7 +89,7 @@ class Regret:
     """How much more than the greedy agent others regret in the end, an agent a row."""
 
     #: By agent, the paired difference from the greedy one.
-    against: Mapping[str, Interval]
+    against: Mapping[str, MeanDifference]
     #: What that one regrets.
     greedy: float | int
 

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common.checks import optional
-from ensedu.counting.text_table import TextTable
+from ensedu.common.text_table import TextTable
 from ensedu.methods import METHODS
-from ensedu.uncertainty import Interval, holm
+from ensedu.uncertainty import MeanDifference, holm
 from ensedu.uncertainty.pooling import Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
@@ -203,7 +203,9 @@ class Dots:
         return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
 
 
-def table(means: Mapping[str, Mapping[str, tuple[float, Interval | None]]], data: str) -> TextTable:
+def table(
+    means: Mapping[str, Mapping[str, tuple[float, MeanDifference | None]]], data: str
+) -> TextTable:
     """Return a row a contestant: its mean scores, and how its NLL differs from one network's.
 
     `means` are by contestant and score, one network among them; `data` is what they are of.

@@ -233,7 +233,7 @@ class ErrorAndSpread:
 
 
 @dataclass(eq=False)
-class Methods:
+class BeliefsOfMethods:
     """What a method believes of one curve, beside one network, and what it pays for it."""
 
     #: (B,): where they are drawn.

@@ -44,7 +44,7 @@ MARKERS = "o", "s", "^", "D"
 
 
 @dataclass(eq=False)
-class Pull:
+class TwoMembers:
     """Two members while the first is trained."""
 
     #: Where they are drawn, (B,).

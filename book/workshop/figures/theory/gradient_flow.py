@@ -84,7 +84,7 @@ class Dragged:
 
 
 @dataclass(eq=False)
-class First(Computed):
+class PulledOutputs(Computed):
     """Outputs with what pulls at them, and how far one pull reaches; a page trains the network."""
 
     formula = "flow"

@@ -84,7 +84,7 @@ class Clouds:
 
 
 @dataclass(eq=False)
-class Apart:
+class DistancesFromTwin:
     """Distances from the normal twin, by size."""
 
     #: Sizes, which rise; 0.1 is one.

@@ -90,7 +90,7 @@ class Carried:
 
 
 @dataclass(eq=False)
-class Pull:
+class PullOfOthers:
     """What others add to a member's pull, over widths."""
 
     #: Of the hidden layers.
@@ -126,7 +126,7 @@ class Pull:
 
 
 @dataclass(eq=False)
-class Gap:
+class GapToDeepEnsemble:
     """A BatchEnsemble minus a deep ensemble of its width and number of members."""
 
     #: Numbers of members to titles, to rows, to (low, mean, high).

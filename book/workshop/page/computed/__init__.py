@@ -14,8 +14,8 @@ import numpy as np
 
 from workshop.page.controls import controls, setting
 from workshop.page.frames import Frames, embedded
-from workshop.page.said import said
 from workshop.page.scripts import Bundle
+from workshop.page.sentences import live_sentence
 from workshop.plot.moving import Computed, bare, moving_parts
 from workshop.plot.style import Look, rendering
 
@@ -75,7 +75,7 @@ def html(
         hints.append(f"Drag a point. <span>{keys}</span>")
     hint = "".join(f'<p class="ensedu-hint ensedu-drag">{words}</p>' for words in hints)
     room = f' style="{axes.room()}"' if axis else ""
-    held = f"{controls(choices, values, whole.key)}{said(now, sentences)}"
+    held = f"{controls(choices, values, whole.key)}{live_sentence(now, sentences)}"
     held = f'<div class="ensedu-held">{held}</div>' if axis else held
     return (
         f'<div class="ensedu-computed">{held}<template>{hint}'

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu import uncertainty
-from ensedu.common import book, checks
+from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
 from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
@@ -198,7 +198,7 @@ class DrawDigit:
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        if folder := book.folder():
+        if folder := book_build.folder():
             return {"text/plain": repr(self), "text/html": self.html(Path(folder))}
         return {"text/plain": repr(self), "image/png": plot.png(self.figure())}
 

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ensedu.common import book, checks
+from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
 from workshop.page import slider_checks
 from workshop.page.frames import SITE, Frames, embedded
@@ -158,9 +158,9 @@ def live(
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
     slider_checks.figure_name(name)
-    if folder := book.folder():
+    if folder := book_build.folder():
         shown = [title for title, flag in flags.items() if flag]
-        return Page(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
+        return Trainer(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
     from workshop.page.live.widget import Live
 
     return Live(state, {**flags, "tries": asked, "behind": band})
@@ -186,7 +186,7 @@ def _checked_try(state: dict[str, Any], one: Mapping[str, Any]) -> dict[str, Any
     return {**one, "set": {key: done[key] for key in one["set"]}}
 
 
-class Page:
+class Trainer:
     """The trainer on a page of the book, whose still picture shows a curve."""
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ CLASSES = 3
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChoiceField:
     """One of some words."""
 
     words: tuple[str, ...]
@@ -55,7 +56,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Number:
+class NumberField:
     """A finite number from `low` to `high`, maybe a whole one."""
 
     low: float | int
@@ -77,7 +78,7 @@ class Number:
         return {"whole": self.whole, "low": self.low, "high": self.high}
 
 
-Field = Choice | Number
+Field = ChoiceField | NumberField
 
 
 def prior_loc(row: Method) -> float:
@@ -119,28 +120,28 @@ TASKS = ("regression", "classification")
 
 #: What the second network of a comparison has for itself, too.
 SIDE: dict[str, Field] = {
-    "method": Choice(tuple(STARTS)),
-    "ensemble_size": Number(1, 16, whole=True),
-    "start": Choice(tuple(dict.fromkeys(start for starts in STARTS.values() for start in starts))),
-    "loss": Choice(("mean", "mixture")),
-    "kl_weight": Number(0, 1000),
+    "method": ChoiceField(tuple(STARTS)),
+    "ensemble_size": NumberField(1, 16, whole=True),
+    "start": ChoiceField(tuple(dict.fromkeys(chain.from_iterable(STARTS.values())))),
+    "loss": ChoiceField(("mean", "mixture")),
+    "kl_weight": NumberField(0, 1000),
 }
 FIELDS: dict[str, Field] = {
-    "task": Choice(TASKS),
-    "data": Choice(("own", *toys.TOYS)),
-    "noise": Number(0.01, 2),
-    "seed": Number(0, 999_999, whole=True),
+    "task": ChoiceField(TASKS),
+    "data": ChoiceField(("own", *toys.TOYS)),
+    "noise": NumberField(0.01, 2),
+    "seed": NumberField(0, 999_999, whole=True),
     **SIDE,
-    "width": Number(2, 100, whole=True),
-    "hidden_layers": Number(1, 3, whole=True),
-    "activation": Choice(("relu", "tanh")),
-    "parametrization": Choice(("standard", "ntk")),
-    "head": Choice(("mean", "variance")),
-    "lr": Number(1e-6, 1e9),
-    "weight_decay": Number(0, 10),
-    "prior_scale": Number(0.001, 100),
-    "initial_std": Number(0.001, 10),
-    "p": Number(0, 0.9),
+    "width": NumberField(2, 100, whole=True),
+    "hidden_layers": NumberField(1, 3, whole=True),
+    "activation": ChoiceField(("relu", "tanh")),
+    "parametrization": ChoiceField(("standard", "ntk")),
+    "head": ChoiceField(("mean", "variance")),
+    "lr": NumberField(1e-6, 1e9),
+    "weight_decay": NumberField(0, 10),
+    "prior_scale": NumberField(0.001, 100),
+    "initial_std": NumberField(0.001, 10),
+    "p": NumberField(0, 0.9),
 }
 DEFAULTS = {
     "ensemble_size": 4, "loss": "mean", "kl_weight": 1.0, "width": 50, "hidden_layers": 2,

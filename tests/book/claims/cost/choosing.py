@@ -14,7 +14,7 @@ from tests.book.claims.learning.shootout import (
     BOTH,
     COUNTED,
     DEEP,
-    SCALED,
+    TEMPERED,
     WITH,
     beside,
 )
@@ -49,7 +49,7 @@ def before() -> list[float]:
 def kept(name: str) -> list[int]:
     """Return how many parameters a contestant keeps on all splits of all tasks."""
     rows = (row for task in reading.tasks() for row in reading.rows(task))
-    return [row["kept"] for row in rows if row["contestant"] == name]
+    return [row["num_stored"] for row in rows if row["contestant"] == name]
 
 
 @cache
@@ -75,7 +75,7 @@ says(["Of these two, and of no others", "ensemble and a BatchEnsemble are better
 says("ensemble and a BatchEnsemble gain half a unit",
      lambda: all(beside(name, tempered=t).middle < -0.45 for name in BOTH for t in (True, False)))
 says("gains little on the typical data set, which",
-     lambda: beside(SCALED).word == "unclear" and -0.1 < beside(SCALED).middle < 0)
+     lambda: beside(TEMPERED).word == "unclear" and -0.1 < beside(TEMPERED).middle < 0)
 says("compared with one network each of them is",
      lambda: contest.unclear("swag", "laplace", "ivon"))
 says("takes 32 in our contest", lambda: reading.passes("rank1"))

@@ -17,7 +17,7 @@ def data(*way: Any) -> Any:
 
 def verdict(key: str, name: str = DEEP) -> Any:
     """Return what a contestant's verdict says, with a temperature."""
-    return data("verdicts", {"contestant": name, "temperature": True}, key)
+    return data("verdicts", {"contestant": name, "tempered": True}, key)
 
 
 def ninety(*way: str) -> Any:

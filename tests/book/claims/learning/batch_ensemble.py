@@ -169,8 +169,8 @@ says("it stays better", lambda: beside(BATCH, tempered=True).word == "better")
 says(["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
      lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"})
 says("on ten of 18 sources", lambda: (lower(BATCH, DEEP), len(units(BATCH))))
-says("it stores 1.27 times", lambda: reading.costs(BATCH)["kept"])
-says("stores four times as many", lambda: reading.costs(DEEP)["kept"])
+says("it stores 1.27 times", lambda: reading.costs(BATCH)["num_stored"])
+says("stores four times as many", lambda: reading.costs(DEEP)["num_stored"])
 says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"])
 says("it takes twice as long to train", lambda: reading.costs(BATCH)["train_seconds"])
 says(["It does save time in wide layers", "that see few examples at once it does"],

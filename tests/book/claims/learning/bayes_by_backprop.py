@@ -105,7 +105,7 @@ def setting(*way: str, **changed: Any) -> np.ndarray:
     return np.array(entry("bayes", "rows", bayes.BASE | changed, *way))
 
 
-def gained(*way: str, **changed: Any) -> uncertainty.Interval:
+def gained(*way: str, **changed: Any) -> uncertainty.MeanDifference:
     """Return what a change does to a score."""
     return uncertainty.paired(setting(*way, **changed) - setting(*way))
 

@@ -7,7 +7,7 @@ import numpy as np
 from ensedu import counting, data, uncertainty
 from ensedu.contest.contestants import CONTESTANTS
 from tests.book.claiming import Claims, entry, every
-from tests.book.claims.learning.shootout import DEEP, SCALED, apart, beside, by_source, lower
+from tests.book.claims.learning.shootout import DEEP, TEMPERED, apart, beside, by_source, lower
 from tests.book.conftest import ran
 from workshop.experiments import deep_ensembles as trained
 from workshop.experiments.contest import reading
@@ -84,7 +84,7 @@ def raised() -> np.ndarray:
 
     def change(task) -> float:
         own = reading.scores_of_rows(task.name, "nll")
-        return (own[f"{DEEP}_scaled"].mean() - own[DEEP].mean()) / task.unit
+        return (own[f"{DEEP}_tempered"].mean() - own[DEEP].mean()) / task.unit
 
     return np.sort(by_source(change))
 
@@ -125,12 +125,12 @@ says(["Four networks predict better than one", "Four networks are better than on
      lambda: beside(DEEP).word == "better")
 says("on 16 of the 18 sources", lambda: (lower(DEEP), SOURCES))
 says("on the typical one by 0.6", lambda: -beside(DEEP).middle)
-says("network gains less than a tenth of a", lambda: 0 < -beside(SCALED).middle < 0.1)
-says("with the parameters of four", lambda: reading.costs("wide")["kept"])
+says("network gains less than a tenth of a", lambda: 0 < -beside(TEMPERED).middle < 0.1)
+says("with the parameters of four", lambda: reading.costs("wide")["num_stored"])
 says("One larger network, with the parameters", lambda: 0.05 < -beside("wide").middle < 0.15)
 says("and longer training a third", lambda: 0.3 < -beside("long").middle < 0.37)
 says(["For all three the word is unclear", "What one larger network gains is unclear"],
-     lambda: {beside(name).word for name in ("wide", "long", SCALED)} == {"unclear"})
+     lambda: {beside(name).word for name in ("wide", "long", TEMPERED)} == {"unclear"})
 says(["so it is for four networks beside", "whether four are better than it"],
      lambda: {beside(DEEP, other).word for other in ("wide", "long")} == {"unclear"})
 says("error (RMSE) is 1.0% lower", lambda: 1 - rmse())
@@ -145,7 +145,7 @@ says("on only 7 of 18 sources", lambda: (sum(raised() < 0), SOURCES))
 says("On a few of these it brings much", lambda: raised()[:4].sum() < -1)
 says("most of the others the NLL rises", lambda: sum(raised() > 0) > 10)
 says("Only the ensemble becomes less sure where",
-     lambda: max(abs(apart("auroc", one)) for one in ("wide", SCALED)) < apart("auroc", DEEP) / 3)
+     lambda: max(abs(apart("auroc", one)) for one in ("wide", TEMPERED)) < apart("auroc", DEEP) / 3)
 says("within 1.2 standard errors",
      lambda: np.ceil(10 * max(map(abs, trained.beside_published(rows())[1].values()))) / 10)
 says("of both variances over 20", lambda: trained.SPLITS)

@@ -8,7 +8,7 @@ import numpy as np
 from ensedu.contest.trainers.swag import SNAPSHOTS
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.deep_ensembles import adjusted
-from tests.book.claims.learning.shootout import DEEP, SCALED, beside
+from tests.book.claims.learning.shootout import DEEP, TEMPERED, beside
 from tests.book.conftest import ran
 from workshop.experiments import deep_ensembles
 from workshop.experiments import more_from_one_network as trained
@@ -104,11 +104,12 @@ says("and 94% of its answers are right", lambda: found()["right"])
 says("At 1.5 the two agree",
      lambda: min(found()["sure"], key=lambda T: abs(found()["sure"][T] - found()["right"])))
 says("There SWAG gains a third of a unit", lambda: round(3 * beside("swag").middle) == -1)
-says("the word for a temperature alone is unclear", lambda: beside(SCALED).word == "unclear")
+says("the word for a temperature alone is unclear", lambda: beside(TEMPERED).word == "unclear")
 says("a temperature and SWAG are both unclear",
-     lambda: {beside(name).word for name in (SCALED, "swag")} == {"unclear"})
+     lambda: {beside(name).word for name in (TEMPERED, "swag")} == {"unclear"})
 says("four networks are better than one", lambda: beside(DEEP).word == "better")
-says(["stores 22 times as", "SWAG needs the memory of 22"], lambda: reading.costs("swag")["kept"])
+says(["stores 22 times as", "SWAG needs the memory of 22"],
+     lambda: reading.costs("swag")["num_stored"])
 says("takes more than 12 times as long", lambda: 12 < reading.costs("swag")["predict_seconds"] < 13)
 says("as fast as one network", lambda: abs(reading.costs("swag")["train_seconds"] - 1) < 0.02)
 says("by four of the 20 points", lambda: len(found()["x"]))

@@ -12,7 +12,7 @@ from ensedu.contest.trainers import networks
 from ensedu.data import digits
 from ensedu.priors import Normal
 from ensedu.torch import mlp
-from ensedu.uncertainty import Interval, resampled
+from ensedu.uncertainty import MeanDifference, resampled
 from tests.book.claiming import Claims, every, reader
 from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower
 from workshop.experiments import rank1_training as training
@@ -61,11 +61,11 @@ def by_split(name: str, score: str = "nll") -> np.ndarray:
     return np.mean(found, axis=-1).ravel()
 
 
-def apart(scores: np.ndarray, than: np.ndarray) -> Interval:
+def apart(scores: np.ndarray, than: np.ndarray) -> MeanDifference:
     return resampled(scores - than, train=TRAIN, test=TEST)
 
 
-def without(kind: str) -> Interval:
+def without(kind: str) -> MeanDifference:
     """Return what r and s from the prior, or at their means, change in the NLL."""
     return apart(by_split("normal", f"{kind}_nll"), by_split("normal"))
 

@@ -23,7 +23,7 @@ CLAIMS = Claims("learning/shootout", unclaimed={
         "Each choice is the least NLL", "Dropout is 0.1", "TabM is as its authors' package makes",
         "snapshots of the last third of a training"],
 })  # fmt: skip
-says, SCALED = CLAIMS.says, reading.SCALED
+says, TEMPERED = CLAIMS.says, reading.TEMPERED
 BOTH = {"deep_ensemble": "better", "batch_ensemble": "better"}
 COUNTED = "rivals, seeds and dots are counted, and no cell says how many"
 #: With a temperature for everybody.
@@ -91,7 +91,7 @@ def wins(far: float) -> float:
     """Return how often those win that are so far ahead of another, of all pairs on all tasks."""
     won = []
     for task in reading.task_scores("nll"):
-        own = [(v, v.mean() / task.unit) for n, v in task.values.items() if n != SCALED]
+        own = [(v, v.mean() / task.unit) for n, v in task.values.items() if n != TEMPERED]
         for (one, low), (other, high) in permutations(own, 2):
             if abs(high - low - far) < 0.1 * far:
                 won.append((one[:, :, None] < other[:, None]).mean())
@@ -200,7 +200,7 @@ says("although it is better: so one comparison", lambda: beside(DEEP).word == "b
 says("has the lower NLL on all 18", lambda: lower(BATCH))
 says("On the typical one it gains 0.7", lambda: -beside(BATCH).middle)
 says("on MNIST only because trainings died",
-     lambda: {t.task: t.scaled < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
+     lambda: {t.task: t.in_units < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
          == {"mnist": False, "lenet": True})
 says("on deliveries and telephone customers about three",
      lambda: [round(beside(BATCH).sources[t]) for t in ("deliveries", "churn")] == [-3, -3]
@@ -239,8 +239,8 @@ says("both ensembles stay better, by half",
      lambda: words(reading.compared("nll", tempered=True)) == WITH)
 says("it is now lower on 16 sources, on", lambda: lower("tabm", tempered=True))
 says("and TabM is better, too", lambda: beside("tabm", tempered=True).word == "better")
-says("than a tenth of a unit on the", lambda: 0 < -beside(SCALED).middle < 0.1)
-says("for one network alone is unclear", lambda: beside(SCALED).word == "unclear")
+says("than a tenth of a unit on the", lambda: 0 < -beside(TEMPERED).middle < 0.1)
+says("for one network alone is unclear", lambda: beside(TEMPERED).word == "unclear")
 says("Whether either gains anything is unclear", lambda: unclear("wide", "long"))
 says("whether a deep ensemble is better than",
      lambda: unclear(DEEP, reference="wide") and unclear(DEEP, reference="long"))
@@ -252,14 +252,14 @@ says("it loses more than 3 units",
 says(["to one network almost three times", "Almost three times in ten"],
      lambda: 0.27 < loses() < 0.3)
 says("about two hundredths above", lambda: 0.014 < apart("auroc", DEEP) < 0.026)
-says("a temperature gives nothing of it", lambda: abs(apart("auroc", SCALED)) < 0.002)
+says("a temperature gives nothing of it", lambda: abs(apart("auroc", TEMPERED)) < 0.002)
 says("on 13 of our 16 tables its AUROC",
      lambda: (sum(one <= 0.6 for one in auroc_of_tables()), len(auroc_of_tables())))
 
 # Where it fails.
 says("Our tables have at most 3,000 rows", lambda: round(most_rows(), -1))
 says("and our networks 3,000 to 90,000 parameters",
-     lambda: [round(extreme(own["kept"] for own in rows()), -3) for extreme in (min, max)])
+     lambda: [round(extreme(own["num_stored"] for own in rows()), -3) for extreme in (min, max)])
 says("3 of the 40 trainings of one", lambda: dead(REFERENCE))
 says("1 of 20 with MC dropout and 15", lambda: (*dead("mc_dropout"), dead("ivon")[0]))
 says("without LeNet-5 every word stays",
@@ -274,7 +274,7 @@ says("of rivals that are better, signs find half",
 says("is called better in one contest of",
      lambda: 0.25 < sum(comb(18, i) * 0.8**i * 0.2 ** (18 - i) for i in range(16, 19)) < 0.29)
 says("it is lower on 14 sources, a",
-     lambda: [(lower(n, SCALED), beside(n, SCALED).word) for n in BOTH]
+     lambda: [(lower(n, TEMPERED), beside(n, TEMPERED).word) for n in BOTH]
          == [(14, "unclear"), (15, "unclear")])
 says("BatchEnsemble and TabM with a temperature are unclear",
      lambda: other_words(1, True) == {DEEP: "better"})

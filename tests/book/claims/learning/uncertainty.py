@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import chi, chi2
 
 from ensedu.data import gap
-from ensedu.uncertainty import EntropyParts, Interval, ece, entropy_parts, paired
+from ensedu.uncertainty import EntropyParts, MeanDifference, ece, entropy_parts, paired
 from tests.book.claiming import Claims, entry, every, reader
 from tests.book.conftest import ran
 from workshop import stored_networks as stored
@@ -93,7 +93,7 @@ def halves(sigma: float) -> bool:
     return 0.4 < own["mean"] ** 0.5 < 0.6 and own["adjusted"] < 0.05
 
 
-def grows(sigma: float, of: Any = np.log) -> Interval:
+def grows(sigma: float, of: Any = np.log) -> MeanDifference:
     """Return how much more points add to the squared error in the gap, or to its logarithm."""
     few, many = (of(every(TABLE, "rows", {"number": number, "sigma": sigma}, "gap", "error"))
                  for number in (FEW, MANY))  # fmt: skip

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ensedu import counting
-from ensedu.common.book import BOOK
+from ensedu.common import book_build
 from ensedu.counting import Count
 from tests.book.page.test_parts import parsed, totals
 from workshop.page import explore
@@ -81,13 +81,13 @@ COUNT = counting.mlp([2, 3, 5], "rank1", 7)
     ("shown", "table"), [(totals("single"), totals("single")), (COUNT, COUNT._as_table())]
 )
 def test_html_only_while_the_book_is_built(shown, table, monkeypatch):
-    monkeypatch.delenv(BOOK, raising=False)
+    monkeypatch.delenv(book_build.VARIABLE, raising=False)
     plain = shown._repr_mimebundle_()
     assert plain == {"text/plain": str(shown)}
-    monkeypatch.setenv(BOOK, "anywhere")
+    monkeypatch.setenv(book_build.VARIABLE, "anywhere")
     assert shown._repr_mimebundle_() == plain | {"text/html": table.html()}
     assert not hasattr(shown, "_repr_html_")
-    assert BOOK == explore.book.BOOK
+    assert book_build.VARIABLE == explore.book_build.VARIABLE
 
 
 def test_a_table_by_its_roles_without_a_color_of_its_own():

@@ -15,17 +15,6 @@ from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import SplitData, Task, split_of
 
-__all__ = [
-    "FAILED_NLL",
-    "SCORED_STARTS",
-    "Choice",
-    "choose",
-    "fresh_start",
-    "run_split",
-    "score_trained",
-    "seed_of",
-]
-
 #: Trainings of the chosen setting that are scored; none of them was seen in choosing.
 SCORED_STARTS = 4
 #: What a forecast counts that is not finite.
@@ -44,20 +33,20 @@ def seed_of(*parts: str | int) -> int:
 class Choice:
     """The NLL of each setting at each length on the rows to select on, and the least of them."""
 
-    #: The lengths in epochs.
-    epochs: list[int]
+    #: In epochs.
+    lengths: list[int]
     #: A list a setting, with an NLL a length.
     nll: list[list[float]] = field(default_factory=list)
 
     @property
-    def number(self) -> int:
+    def best_setting(self) -> int:
         """Which setting it is."""
         return int(np.argmin(np.min(self.nll, axis=1)))
 
     @property
-    def epoch(self) -> int:
+    def length(self) -> int:
         """How long that trains."""
-        return self.epochs[int(np.argmin(self.nll[self.number]))]
+        return self.lengths[int(np.argmin(self.nll[self.best_setting]))]
 
 
 def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Choice:
@@ -88,10 +77,10 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
-    found = Choice(epochs=contestant.lengths(task))
+    found = Choice(lengths=contestant.lengths(task))
     for number, setting in enumerate(contestant.tries):
         scores = []
-        for i, epochs in enumerate(found.epochs):
+        for i, epochs in enumerate(found.lengths):
             job = Job(
                 task=task, data=data, contestant=contestant, setting=setting,
                 seed=seed_of(seed, number, i), epochs=epochs,
@@ -120,9 +109,9 @@ def run_split(
     Scores are lists over fresh starts of the chosen setting, of the rows to test on: ``nll`` in
     nats an example; of classes ``error`` in percent, ``brier`` and ``ece``; of numbers ``rmse``,
     ``crps``, and ``coverage`` and ``width`` of 90 % intervals, in units of the target; ``auroc`` of
-    foreign inputs. ``scaled`` has the same of the forecast with one temperature, or one factor of
-    its variance, fitted on the rows to calibrate. ``setting`` and ``epoch``, its length in epochs,
-    are what was chosen.
+    out-of-distribution inputs. ``tempered`` has the same of the forecast with one temperature, or
+    one factor of its variance, fitted on the rows to calibrate. ``setting`` and ``epochs``, its
+    length, are what was chosen.
 
     Parameters
     ----------
@@ -150,17 +139,17 @@ def run_split(
     before = time.thread_time()
     choice = choose(task, data, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    scored, more, setting = [], {}, contestant.tries[choice.number]
+    scored, more, setting = [], {}, contestant.tries[choice.best_setting]
     for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
         before = time.thread_time()
-        trained = fresh_start(task, data, name, contestant, split, start, setting, choice.epoch)
+        trained = fresh_start(task, data, name, contestant, split, start, setting, choice.length)
         seconds = time.thread_time() - before
         scored.append(score_trained(data, trained) | {"train_seconds": seconds})
         if also is not None and not start:
             more = also(data, choice, trained)
     found: dict[str, Any] = {
-        "select_nll": choice.nll, "select_epochs": choice.epochs, "setting": choice.number,
-        "epoch": choice.epoch, "choose_seconds": chose, "kept": trained.num_stored,
+        "select_nll": choice.nll, "select_epochs": choice.lengths, "setting": choice.best_setting,
+        "epochs": choice.length, "choose_seconds": chose, "num_stored": trained.num_stored,
         "rows": [len(data.fit[0]), len(data.test[0])],
     }  # fmt: skip
     return found | dict_of_lists(scored) | more
@@ -185,7 +174,7 @@ def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
     test: Any = trained(x)
     seconds = time.thread_time() - before
     held_out, known = trained(data.calibrate[0]), data.calibrate[1]
-    foreign: Any = trained(data.foreign)
+    ood: Any = trained(data.ood)
     inside, size = conformal(test, y, held_out, known)
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
@@ -193,8 +182,8 @@ def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
         return found | {"auroc": uncertainty.auroc(forecast.doubt, other.doubt)}
 
     return {
-        **scores(test, foreign),
-        "scaled": scores(test.tempered(held_out, known), foreign.tempered(held_out, known)),
+        **scores(test, ood),
+        "tempered": scores(test.tempered(held_out, known), ood.tempered(held_out, known)),
         "shifted": {
             kind: {k: v for k, v in trained(x).scores(y, data.unit).items() if k in SHIFT_SCORES}
             for kind, x in data.shifted.items()

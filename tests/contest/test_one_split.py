@@ -1,14 +1,15 @@
-"""A round of the contest: what may be seen when something is chosen, and what is scored."""
+"""One contestant on one split: what may be seen when something is chosen, and what is scored."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from ensedu import uncertainty
-from ensedu.contest import rounds
+from ensedu.contest import one_split
 from ensedu.contest.contestants import CONTESTANTS, FURTHER
-from ensedu.contest.forecasts import Numbers, conformal
+from ensedu.contest.forecasts import NumericForecast, conformal
 from ensedu.contest.jobs import Contestant
 from ensedu.contest.tasks import split_of
 from tests.contest import small
@@ -27,10 +28,10 @@ def test_rows_to_test_and_to_calibrate_on_choose_nothing(name):
     task, row = small.task(steps=6), quick(name)
     own = split_of(task, 1)
     bad = tuple(1e3 + 0 * part for part in own.test)
-    other = replace(own, test=bad, calibrate=bad, foreign=bad[0], shifted={})
-    assert rounds.choose(task, own, row, 5) == rounds.choose(task, other, row, 5)
+    other = replace(own, test=bad, calibrate=bad, ood=bad[0], shifted={})
+    assert one_split.choose(task, own, row, 5) == one_split.choose(task, other, row, 5)
     told = replace(own, select=(own.select[0], own.select[1][::-1]))
-    assert rounds.choose(task, own, row, 5).nll != rounds.choose(task, told, row, 5).nll
+    assert one_split.choose(task, own, row, 5).nll != one_split.choose(task, told, row, 5).nll
 
 
 class Constant:
@@ -43,7 +44,7 @@ class Constant:
 
     def __call__(self, x):
         mean = np.full((1, len(x), 1), self.center)
-        return Numbers(mean, np.ones_like(mean))
+        return NumericForecast(mean, np.ones_like(mean))
 
 
 def scripted(centers):
@@ -62,8 +63,8 @@ def test_the_setting_and_the_length_with_the_least_nll_are_chosen():
     own = split_of(task, 0)
     center = float(own.select[1].mean())
     centers = np.array([[3.0, 1.0, 2.0], [0.5, 0.2, 0.0], [-0.1, 4.0, 2.0]]) + center
-    found = rounds.choose(task, own, scripted(centers), 0)
-    assert found.epochs == [12, 35, 100] and (found.number, found.epoch) == (1, 100)
+    found = one_split.choose(task, own, scripted(centers), 0)
+    assert found.lengths == [12, 35, 100] and (found.best_setting, found.length) == (1, 100)
     spread = 0.5 * (np.log(2 * np.pi) + own.select[1].var())
     np.testing.assert_allclose(found.nll, spread + 0.5 * (centers - center) ** 2)
 
@@ -78,31 +79,31 @@ def test_a_training_that_fails_is_not_chosen():
         label="x", train=train, tries=({"number": 0.0}, {"number": 1.0}), epochs=lambda _: 1
     )
     task = small.task()
-    found = rounds.choose(task, split_of(task, 0), own, 0)
-    assert found.number == 1 and found.nll[0] == [rounds.FAILED_NLL]
+    found = one_split.choose(task, split_of(task, 0), own, 0)
+    assert found.best_setting == 1 and found.nll[0] == [one_split.FAILED_NLL]
 
 
 def test_what_is_judged_are_trainings_of_their_own_seeds():
     task, row = small.task(steps=15), quick("mc_dropout")
     own = split_of(task, 2)
-    found = rounds.choose(task, own, row, 7)
+    found = one_split.choose(task, own, row, 7)
     x, y = own.select
     for number in range(2):
-        for i, epochs in enumerate(found.epochs):
-            job = small.job(task, row, number, rounds.seed_of(7, number, i), epochs, split=2)
+        for i, epochs in enumerate(found.lengths):
+            job = small.job(task, row, number, one_split.seed_of(7, number, i), epochs, split=2)
             assert found.nll[number][i] == row.train(job)(x).scores(y)["nll"]
 
 
 @pytest.mark.parametrize("classes", [False, True])
 def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
     task, row = small.task(classes=classes), quick("deep_ensemble")
-    found = rounds.run_split(task, "deep_ensemble", row, 3)
+    found = one_split.run_split(task, "deep_ensemble", row, 3)
     own = split_of(task, 3)
-    choice = rounds.choose(task, own, row, rounds.seed_of("small", "deep_ensemble", 3))
-    assert (found["setting"], found["epoch"]) == (choice.number, choice.epoch)
-    for start in range(rounds.SCORED_STARTS):
-        seed = rounds.seed_of("small", "deep_ensemble", 3, 1 + start)
-        job = small.job(task, row, choice.number, seed, choice.epoch, split=3)
+    choice = one_split.choose(task, own, row, one_split.seed_of("small", "deep_ensemble", 3))
+    assert (found["setting"], found["epochs"]) == (choice.best_setting, choice.length)
+    for start in range(one_split.SCORED_STARTS):
+        seed = one_split.seed_of("small", "deep_ensemble", 3, 1 + start)
+        job = small.job(task, row, choice.best_setting, seed, choice.length, split=3)
         trained = row.train(job)
         forecast = trained(own.test[0])
         scores = forecast.scores(own.test[1], own.unit)
@@ -110,35 +111,31 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         noisy = trained(own.shifted["noise"]).scores(own.test[1], own.unit)
         assert found["shifted"]["noise"]["nll"][start] == pytest.approx(noisy["nll"])
         held = trained(own.calibrate[0])
-        foreign, known = trained(own.foreign), own.calibrate[1]
-        scaled, other = forecast.tempered(held, known), foreign.tempered(held, known)
-        nll = scaled.scores(own.test[1], own.unit)["nll"]
-        assert found["scaled"]["nll"][start] == pytest.approx(nll)
-        apart = uncertainty.auroc(scaled.doubt, other.doubt)
-        assert found["scaled"]["auroc"][start] == pytest.approx(apart)
+        ood, known = trained(own.ood), own.calibrate[1]
+        tempered, other = forecast.tempered(held, known), ood.tempered(held, known)
+        nll = tempered.scores(own.test[1], own.unit)["nll"]
+        assert found["tempered"]["nll"][start] == pytest.approx(nll)
+        apart = uncertainty.auroc(tempered.doubt, other.doubt)
+        assert found["tempered"]["auroc"][start] == pytest.approx(apart)
         inside, size = conformal(forecast, own.test[1], held, known)
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
-        apart = uncertainty.auroc(forecast.doubt, foreign.doubt)
+        apart = uncertainty.auroc(forecast.doubt, ood.doubt)
         assert found["auroc"][start] == pytest.approx(apart)
-    assert len({*found["nll"]}) == rounds.SCORED_STARTS == 4
+    assert len({*found["nll"]}) == one_split.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
 
 
 def test_what_draws_nothing_is_scored_once():
-    found = rounds.run_split(small.task(), "linear", quick("linear"), 0)
-    assert len(found["nll"]) == len(found["scaled"]["nll"]) == 1
+    found = one_split.run_split(small.task(), "linear", quick("linear"), 0)
+    assert len(found["nll"]) == len(found["tempered"]["nll"]) == 1
 
 
 def test_no_two_trainings_have_one_seed():
     names = [*IN_TABLES, *FURTHER]
-    own = [
-        rounds.seed_of(task, name, split) for task in "abc" for name in names for split in range(5)
-    ]
-    tried = [rounds.seed_of(seed, n, i) for seed in own for n in range(6) for i in range(4)]
-    fresh = [
-        rounds.seed_of(task, name, split, 1 + start)
-        for task in "abc" for name in names for split in range(5) for start in range(4)
-    ]  # fmt: skip
+    splits = list(product("abc", names, range(5)))
+    own = [one_split.seed_of(*split) for split in splits]
+    tried = [one_split.seed_of(seed, n, i) for seed in own for n in range(6) for i in range(4)]
+    fresh = [one_split.seed_of(*split, 1 + start) for split in splits for start in range(4)]
     assert len({*tried, *fresh}) == len(tried) + len(fresh)
 
 

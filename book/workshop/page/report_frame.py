@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from ensedu.common import book
+from ensedu.common import book_build
 from ensedu.contest.one_table.findings import Findings
 from ensedu.contest.one_table.ledger import from_dict
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.words import sentences
 
 
-class Reported:
+class ReportFrame:
     """A report; in a kernel its answer as text, in the book the page itself."""
 
     def __init__(self, found: Findings) -> None:
@@ -22,7 +22,7 @@ class Reported:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}
-        if book.folder():
+        if book_build.folder():
             title, shown = f"The report on {self.found.table.name}", escape(page(self.found))
             bundle["text/html"] = (
                 f'<iframe class="ensedu-report" title="{escape(title)}" srcdoc="{shown}"></iframe>'
@@ -30,6 +30,6 @@ class Reported:
         return bundle
 
 
-def reported(data: Mapping[str, Any]) -> Reported:
+def report_frame(data: Mapping[str, Any]) -> ReportFrame:
     """Show the report that ``report.json`` is of."""
-    return Reported(from_dict(Findings, data))
+    return ReportFrame(from_dict(Findings, data))

@@ -3,9 +3,9 @@
 import os
 
 #: The environment variable by which a kernel knows that, and the folder that pages are built in.
-BOOK = "ENSEDU_BOOK"
+VARIABLE = "ENSEDU_BOOK"
 
 
 def folder() -> str | None:
     """Return the folder where this process makes a page of the book; None if it makes none."""
-    return os.environ.get(BOOK) or None
+    return os.environ.get(VARIABLE) or None

@@ -17,7 +17,7 @@ def too_much(sentence: str) -> str:
     return " and ".join(f"{found} {kind}" for kind, (found, most) in kinds.items() if found > most)
 
 
-def said(sentence: str, others: Iterable[str]) -> str:
+def live_sentence(sentence: str, others: Iterable[str]) -> str:
     """Return it as HTML, with room for the longest of those that may stand in its place."""
     return (
         f'<div class="ensedu-said" data-longest="{escape(max(others, key=len))}">'

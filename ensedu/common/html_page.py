@@ -2,7 +2,7 @@
 
 from html import escape
 
-PAGE = """\
+TEMPLATE = """\
 <!doctype html>
 <html lang="en">
 <head>
@@ -22,6 +22,6 @@ PAGE = """\
 """
 
 
-def one_file(title: str, style: str, body: str) -> str:
+def html_page(title: str, style: str, body: str) -> str:
     """Return a page as HTML: its title as text, the rules of its style, and what it shows."""
-    return PAGE.format(title=escape(title), style=style, body=body)
+    return TEMPLATE.format(title=escape(title), style=style, body=body)

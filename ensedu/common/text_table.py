@@ -9,7 +9,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from ensedu.common import book
+from ensedu.common import book_build
 
 DECISIVE = " ←"  # behind a decisive number, where nothing is bold
 
@@ -75,7 +75,7 @@ class TextTable:
         return "\n".join(line.rstrip() for line in self._text_lines())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        page = {"text/html": self.html()} if book.folder() else {}
+        page = {"text/html": self.html()} if book_build.folder() else {}
         return {"text/plain": repr(self)} | page
 
     def html(self) -> str:
