@@ -164,7 +164,7 @@ says("its BatchEnsembles start from random signs",
 says(["the BatchEnsemble is better than one network", "contest a BatchEnsemble is better than one"],
      lambda: beside(BATCH).word == "better")
 says("the lower one on all 18 sources", lambda: lower(BATCH))
-says("MNIST only because trainings died",
+says("MNIST only because trainings of that one died",
      lambda: {t.task: t.scaled < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
          == {"mnist": False, "lenet": True})
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
