@@ -158,10 +158,11 @@ def line(f, inputs_around):
 
 def settings(f):
     """Where nobody can say what a setting does, it is not called the best or the worst."""
-    means = {name: f.effects[name].mean for name in f.sure}
+    means = {name: f.effects[title][name].mean for title, name in f.sure if "NLL" in title}
     best, worst = min(means, key=means.get), max(means, key=means.get)
     said = f"gained by {best}, most lost by {worst}: {means[worst]:.2f} nats a point."
-    return said, bounds((one.low, one.mean, one.high) for one in f.effects.values())
+    every = [one for own in f.effects.values() for one in own.values()]
+    return said, bounds((one.low, one.mean, one.high) for one in every)
 
 
 def image(f, image):

@@ -145,7 +145,8 @@ def test_what_is_unclear_is_hollow():
     settings = of("book/learning/bayes-by-backprop", "fig-bbb-settings")
     regret = of("book/learning/pruning-and-mushrooms", "fig-bandit")
     gaps = of("book/theory/width-and-ensemble-size", "fig-we-gap")
-    unsure = [name not in settings.sure for name in settings.effects]
+    unsure = [(title, name) not in settings.sure
+              for title, own in settings.effects.items() for name in own]  # fmt: skip
     near = [one.low <= 0 <= one.high for one in regret.against.values()]
     middles = [x for x in drawn(regret.draw).axes[0].lines if len(x.get_xdata()) == 1]
     for found, hollow in ((lines(drawn(settings.draw), "v"), unsure), (middles, near)):

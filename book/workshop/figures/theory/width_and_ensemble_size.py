@@ -15,7 +15,7 @@ from workshop.plot.style import LABELS, MARKERS, Figure, color, house_style
 CARRIED = (
     "A narrow shared matrix carries few members, a wide one more; separate networks gain with each "
     "doubling. A line is a width (of convolutions: channels), named at its end; large: its least "
-    "NLL. Lower is better; means over splits."
+    "NLL. Lower is better; means over splits, not tested."
 )
 PULL = (
     "What the others add to a member's pull grows with their number and falls with the width. "
@@ -24,8 +24,8 @@ PULL = (
 )
 GAP = (
     "Narrow members give way on the images that they learn from, too. BatchEnsemble minus deep "
-    "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear. In "
-    "points right is better, in NLL left."
+    "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear "
+    "among 80. In points right is better, in NLL left."
 )
 RANGES = "The axes change with the images: each kind has its own range."
 #: What a reader chooses, to the task.

@@ -138,6 +138,8 @@ says("have 0.144 nats on average", lambda: of("signs", "members_nll"))
 says("average and gain 0.071", lambda: gain("signs"))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
 says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"))
+says("From N(1, 0.1²) we did not try it",
+     lambda: {"signs_mixture", "near_mixture"} & {*RECIPES} == {"signs_mixture"})
 says("but for them it is unclear",
      lambda: not any(pair(f"{one}_mixture", start, "verdict") for one, start in TWINS))
 says("not even differ more", lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"))
@@ -159,9 +161,12 @@ says("over all 11 pairs", lambda: len(entry(TABLE, "summary")))
 says("methods on data from 18 sources", lambda: len(units(BATCH)))
 says("its BatchEnsembles start from random signs",
      lambda: {*mlp([5, 7, 3], BATCH, 4)[0].r.unique().tolist()} == {-1, 1})
-says(["the BatchEnsemble is better than one network", "A BatchEnsemble is better than one"],
+says(["the BatchEnsemble is better than one network", "contest a BatchEnsemble is better than one"],
      lambda: beside(BATCH).word == "better")
 says("the lower one on all 18 sources", lambda: lower(BATCH))
+says("MNIST only because trainings of that one died",
+     lambda: {t.task: t.scaled < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
+         == {"mnist": False, "lenet": True})
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
 says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])
 says("it stays better, on 17 of 18", lambda: (lower(BATCH, tempered=True), len(units(BATCH))))

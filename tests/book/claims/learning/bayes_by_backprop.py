@@ -13,7 +13,6 @@ from ensedu.common.training import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
 from ensedu.priors import Normal
-from ensedu.torch import predict
 from tests.book.claiming import Claims, entry, every
 from tests.book.claims.learning.shootout import beside, units
 from tests.book.conftest import ran
@@ -77,16 +76,6 @@ def truth() -> np.ndarray:
     (x, y), rng = found()["line"](3), np.random.default_rng(1)
     rng.uniform(size=len(x))
     return np.linalg.lstsq(x, y - 0.5 * rng.standard_normal(len(x)), rcond=None)[0]
-
-
-def last_layers() -> list[float]:
-    """Return how uncertain two last layers are in the gap, in parts of NUTS."""
-    own, (band, _) = found(), bayes.shown()
-    hidden = predict(own["net"][:-1], torch.tensor(band["x"])[:, None])[0].numpy()
-    curve = np.insert(hidden / nuts.WIDTH**0.5, 0, 1, axis=1)
-    there = nuts.inputs_by_place(nuts.grid())[nuts.PLACES[1]]
-    each = own["precision"], np.diag(np.diag(own["precision"]))
-    return [(own["doubt"](curve, one) / band["std"])[there].mean() for one in each]
 
 
 def signal(std: float) -> float:
@@ -165,7 +154,6 @@ says("both errors almost vanish", lambda: np.allclose(wider(0), 1, atol=0.11))
 says("so the exact ellipse stands upright by itself", lambda: abs(correlation(0)) < 0.15)
 says("with 20 inputs instead of one", lambda: len(found()["precision"]) - 1)
 says("doubt at the data doubles", lambda: 1.9 < (found()["apart"] / found()["whole"]).mean() < 2.2)
-says("both versions are far below NUTS", lambda: max(last_layers()) < 0.15)
 says("1.7 times as uncertain", lambda: ratio("regions"))
 says("about half as uncertain", lambda: 0.4 < ratio("gap") < 0.5)
 says("no single factor", lambda: ratio("gap") < 1 < ratio("regions"))

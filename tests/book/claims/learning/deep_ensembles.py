@@ -16,8 +16,8 @@ from workshop.experiments.contest.tasks import SAME_SOURCE, TASKS
 CLAIMS = Claims("learning/deep-ensembles", unclaimed={
     "an example": ["this concrete will bear 35 megapascals"],
     "what a word means": ["β = 0 is the NLL", "Close to 95% of them",
-        "comparison of two methods is 1 unit", "A method is better if its NLL"],
-    "a theorem": ["A mixture is never worse"],
+        "1 unit is how far luck typically", "A method is better if its NLL"],
+    "a theorem": ["a mixture is never worse"],
 })  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
 SETTINGS = "deep-ensembles", "settings"
@@ -125,25 +125,20 @@ says(["Four networks predict better than one", "Four networks are better than on
      lambda: beside(DEEP).word == "better")
 says("on 16 of the 18 sources", lambda: (lower(DEEP), SOURCES))
 says("on the typical one by 0.6", lambda: -beside(DEEP).middle)
-says("network gains less than a tenth of a", lambda: 0 < -beside(TEMPERED).middle < 0.1)
 says("with the parameters of four", lambda: reading.costs("wide")["num_stored"])
-says("One larger network, with the parameters", lambda: 0.05 < -beside("wide").middle < 0.15)
-says("and longer training a third", lambda: 0.3 < -beside("long").middle < 0.37)
-says(["For all three the word is unclear", "What one larger network gains is unclear"],
-     lambda: {beside(name).word for name in ("wide", "long", TEMPERED)} == {"unclear"})
-says(["so it is for four networks beside", "whether four are better than it"],
-     lambda: {beside(DEEP, other).word for other in ("wide", "long")} == {"unclear"})
+says(["That is unclear, as it was without", "What one larger network gains is unclear"],
+     lambda: {beside("wide", tempered=t).word for t in (False, True)} == {"unclear"})
+says(["is the lead of four networks over it", "whether four are better than it"],
+     lambda: {beside(DEEP, "wide", t).word for t in (False, True)} == {"unclear"})
 says("error (RMSE) is 1.0% lower", lambda: 1 - rmse())
 says(["stay better than one, now on 17 of", "are better than one network all the same"],
      lambda: beside(DEEP, tempered=True).word == "better")
 says("now on 17 of 18 sources", lambda: (lower(DEEP, tempered=True), SOURCES))
 says("and still by half a unit", lambda: -beside(DEEP, tempered=True).middle)
-says(["The larger network gains a quarter of that", "about a quarter of it, and"],
-     lambda: 0.2 < beside("wide", tempered=True).middle / beside(DEEP, tempered=True).middle < 0.3)
-says("which is unclear as before", lambda: beside("wide", tempered=True).word == "unclear")
+says(["gains about an eighth of a unit", "about a quarter of it, and"],
+     lambda: 0.2 < beside("wide", tempered=True).middle / beside(DEEP, tempered=True).middle < 0.3
+         and 0.11 < -beside("wide", tempered=True).middle < 0.14)
 says("on only 7 of 18 sources", lambda: (sum(raised() < 0), SOURCES))
-says("On a few of these it brings much", lambda: raised()[:4].sum() < -1)
-says("most of the others the NLL rises", lambda: sum(raised() > 0) > 10)
 says("Only the ensemble becomes less sure where",
      lambda: max(abs(apart("auroc", one)) for one in ("wide", TEMPERED)) < apart("auroc", DEEP) / 3)
 says("within 1.2 standard errors",

@@ -12,7 +12,6 @@ from workshop.experiments.contest import HALVES, reading
 from workshop.experiments.contest.tasks import SEEN, TASKS
 
 CLAIMS = Claims("learning/shootout", unclaimed={
-    "published by others": ["on CIFAR-100 are an NLL of 0.875"],
     "what a word means": ["The mark is the middle of a", "Suppose that a rival is no better",
         "Unclear is not equal", "we would know the middle better", "1 is perfect",
         "Better: the line lies left of 0", "Unclear: anything else", "A rival is better if its NLL",
@@ -26,6 +25,8 @@ CLAIMS = Claims("learning/shootout", unclaimed={
 says, TEMPERED = CLAIMS.says, reading.TEMPERED
 BOTH = {"deep_ensemble": "better", "batch_ensemble": "better"}
 COUNTED = "rivals, seeds and dots are counted, and no cell says how many"
+#: Who stands in the table of concrete.
+SHOWN = "deep_ensemble", "batch_ensemble", "mc_dropout", "swag", "wide", "boosting", SCALED
 #: With a temperature for everybody.
 WITH = BOTH | {"tabm": "better"}
 DEEP, BATCH = BOTH
@@ -214,11 +215,9 @@ says("it would be unclear", lambda: rivals() * lucky(18 - lower(DEEP) + 1, 18) >
 says("less than a hundredth of a unit", lambda: -0.01 < beside(DEEP).sources["hpc"] < 0)
 says("any of the 19 gaps that our dots", lambda: units(DEEP).size + 1)
 says("lie right of 0, one in nine", lambda: np.mean(units(DEEP) > 0) == 1 / 9)
-says("not even three in ten can be",
+says("your chance to be there is three in",
      lambda: sum(comb(18, i) * 0.3**i * 0.7 ** (18 - i) for i in range(3)) > 0.05)
 says("its lead may be smaller than our", lambda: -0.01 < beside(DEEP).high < 0)
-says("Nor is SWAG equal: its dots lie mostly",
-     lambda: lower("swag") == 14 and beside("swag").word == "unclear")
 says("On eight sources it loses more than", lambda: (units("linear") > 3).sum())
 says("the typical source, 1.3 units", lambda: -beside("tabm").middle)
 says("three of its dots do not lie to", lambda: 18 - lower("tabm"))
@@ -249,12 +248,17 @@ says("whether a deep ensemble is better than",
 says("it loses more than 3 units",
      lambda: beside("boosting").sources["deliveries"] > 3
          and min(reading.compared(), key=lambda k: beside(k).sources["churn"]) == "boosting")
-says(["to one network almost three times", "Almost three times in ten"],
-     lambda: 0.27 < loses() < 0.3)
+says("Almost three times in ten", lambda: 0.27 < loses() < 0.3)
 says("about two hundredths above", lambda: 0.014 < apart("auroc", DEEP) < 0.026)
 says("a temperature gives nothing of it", lambda: abs(apart("auroc", TEMPERED)) < 0.002)
 says("on 13 of our 16 tables its AUROC",
      lambda: (sum(one <= 0.6 for one in auroc_of_tables()), len(auroc_of_tables())))
+
+says("Each interval contains 0, so five",
+     lambda: all(own["nll"][1].low < 0 < own["nll"][1].high
+         for name, own in reading.means("concrete").items() if name in SHOWN))
+says("learn from little more than half of",
+     lambda: all(0.5 < own["rows"][0] / 1030 < 0.56 for own in reading.rows("concrete")))
 
 # Where it fails.
 says("Our tables have at most 3,000 rows", lambda: round(most_rows(), -1))

@@ -22,10 +22,9 @@ CLAIMS = Claims("theory/embedded-ensembles", unclaimed={
     "names of members, and signs": ["some units push member 2 the"],
     "a random walk": ["Signs cancel better the more units"],
     "what a word means": ["0 for two copies of one network"],
-    "an example by hand": ["Together they divide by 6"],
     "a proof": ["Only member 1 pulls, so", "times a table with 1 on its",
         "that are the same for all members"],
-    "a theorem": ["But it only falls to 0 if", "hidden layer it is 0 in the limit"],
+    "a theorem": ["ReLU it only falls to 0 if", "hidden layer it is 0 in the limit"],
     "the variance of a constant": ["is 1 only if"],
     "a derivative, checked on the page": ["gradient is 1 for each member"],
     "an initialization": ["numbers near 1 add up"],
@@ -89,11 +88,11 @@ says("goes a little more than half of the", lambda: 0.5 < np.polyfit(*moved(0.75
 says("Random signs end at 0", lambda: chi(SIGNS))
 says("initialization of fast weights, ends at 0.95", lambda: chi(NEAR))
 says("stays at 0.11, because the ReLU", lambda: chi([SIGNS, ONES]))
-says(["MC dropout ends above 0 at every", "MC dropout is independent at no rate"],
+says(["MC dropout ends above 0 at every", "with ReLU, is independent at no rate"],
      lambda: all(chi(Modulation("bernoulli", p=p)) > 0 for p in (0.01, 0.5, 0.99)))
 says("only falls from 0.40 to 0.29", lambda: (spread(0.0, "spread"), spread(0.75, "spread")))
 says("At 1 you see a single curve", lambda: spread(1.0, "spread") < 1e-3)
-says(["χ at the start, width 1,024", "lower here than in the second figure, because"],
+says(["χ at the start, width 1,024", "lower here than in the second figure, where"],
      lambda: chi_of_digits(init_std=0.1) < chi(NEAR) and chi_of_digits() < chi(NORMAL))
 says("about 0.9 | 0.05", lambda: (chi_of_digits(init_std=0.1), ratio("near")))
 says("about 0.3 | 0.26", lambda: (chi_of_digits(), ratio("normal")))
