@@ -144,7 +144,8 @@ def check_labels(outputs: tuple[int, ...], value: tuple[int, ...]) -> None:
         raise ValueError(
             f"outputs have shape {tuple(outputs)} and targets {tuple(value)}, accepted are "
             "(M, B, k) or (B, k) with (B,), and (M, B, k) with (M, B)"
-            + pixels * (1 < axes < len(outputs) - 1)
+            + pixels
+            * (1 < axes < len(outputs) - 1)
         )
 
 

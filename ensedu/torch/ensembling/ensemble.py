@@ -212,7 +212,8 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
         raise error(
             f"head must be the name of an nn.Linear or nn.Conv2d of the model, got {head!r}; it "
             f"has {', '.join(list(products)[-20:]) or 'none'}"
-            + f", of which the last is head={last!r}" * (last in products)
+            + f", of which the last is head={last!r}"
+            * (last in products)
         )
     others = (
         [name for name, _ in model.named_parameters() if not is_within(name, (head,))]
