@@ -7,9 +7,9 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 `predict` runs them (`ensedu.torch.ensembling`, `ensedu.torch.train`; models to try are in
 `ensedu.torch.models`); a training step of one's own::
 
-    loss, nll, kl = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=N)
+    terms = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=N)
     optimizer.zero_grad()
-    loss.backward()
+    terms.loss.backward()
     optimizer.step()
 """
 
