@@ -28,6 +28,11 @@ from ensedu.torch.network import kl
 from ensedu.torch.tensor_checks import check_tensor, not_dense
 from ensedu.torch.variational import softplus
 
+__all__ = [
+    "NegativeElbo", "gaussian_nll", "half_squared_error", "negative_elbo", "reduce",
+    "softmax_cross_entropy",
+]  # fmt: skip
+
 
 def half_squared_error(
     outputs: Float[Tensor, "*M B k"], targets: Float[Tensor, "*M_B_k"], *, reduction: str = "mean"
