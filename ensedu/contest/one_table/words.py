@@ -163,9 +163,10 @@ def _rows_needed(findings: Findings, unclear: Sequence[Verdict]) -> str:
         )
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
     parts = [f"{by} for {_label(findings, name)}" for name, by in zip(near, more, strict=False)]
+    far = "; for others it is too many to tell" * (len(near) < len(needed))
     return (
         "For an even chance to settle what is unclear, so many more rows of the same kind are "
-        f"needed, if differences stay as they are: {_join(parts)}. These are guesses from the "
+        f"needed, if differences stay as they are: {_join(parts)}{far}. These are guesses from the "
         "same five folds, often off by more than a factor of two, and at times of ten."
     )
 
@@ -285,7 +286,8 @@ def explain_costs(findings: Findings) -> str:
     return (
         f"The {error} on rows that were not trained on, beside what a method costs. In each column "
         "a dot further left is better; those of costs stand as their logarithms. Words are about "
-        "the NLL, here with a temperature: errors have no test. Costs are those of one training of "
+        "the negative log-likelihood (NLL, see below), here with a temperature: errors have no "
+        "test. Costs are those of one training of "
         "the length that was chosen, on one thread of this machine, without the search. All are "
         f"means over folds{others}."
     )

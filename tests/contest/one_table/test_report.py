@@ -78,6 +78,7 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
     data = json.loads(report_json(found))
     assert from_dict(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
     assert data["answer"] == answer(WHOLE)
+    assert "400 for gradient boosting; for others it is too many to tell." in data["answer"]
     assert data["decisions"][-1] == f"linear model is left out: {ODD}"
 
 
