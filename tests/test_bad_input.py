@@ -203,7 +203,8 @@ def cases():
 def test_bad_input_is_named(call, words):
     with pytest.raises((TypeError, ValueError, AttributeError)) as raised:
         call()
-    printed = f"{raised.type.__name__}: {raised.value}"
+    notes = getattr(raised.value, "__notes__", [])
+    printed = "\n".join([f"{raised.type.__name__}: {raised.value}", *notes])
     expected = ".*".join(map(re.escape, re.split(r"\s*…\s*", words)))
     assert re.fullmatch(expected, printed, re.DOTALL), printed
 

@@ -389,10 +389,11 @@ def test_the_script_of_an_installed_package():
             ("readers_nets:net", "--input", "5", "--batch", "9" * 18),
             ["--input", "float32", f"({'9' * 18}, 5)"],
         ),
+        (("readers_nets:Tied", "--input", "3"), ["--input", "float32", "--integers says"]),
         (("readers_nets:net", "--batch", "7"), ["--batch is for --input"]),
         (("readers_nets:net", "--integers"), ["--integers is for --input"]),
         (("readers_nets:net", "--shared", "9"), ["--shared", "'9'", "0.weight"]),
-        (("readers_nets:net", "--method", "last_layer"), ["--head must", "None; it has 0, 2"]),
+        (("readers_nets:net", "--method", "last_layer"), ["--head must", "has 0, 2", "head='2'"]),
         (("readers_nets:net", "--method", "rank1", "--head", "2"), ["--head is for"]),
     ],
 )

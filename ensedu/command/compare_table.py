@@ -10,7 +10,7 @@ from ensedu.common.checks import optional
 __all__ = ["compare_table"]
 
 #: The arguments of `ensedu.contest.compare` that are options here, and the columns they name.
-OPTIONS = ("target", "task", "minutes", "group", "time", "seed")
+OPTIONS = ("target", "task", "minutes", "group", "time", "positive", "seed")
 
 
 def compare_table(options: argparse.Namespace) -> str:

@@ -111,10 +111,13 @@ def _count_flops(net: Any, options: argparse.Namespace, device: str) -> int:
     except Exception as error:
         if device == "meta":
             raise
+        tokens = any(isinstance(one, torch.nn.Embedding) for one in net.modules())
+        hint = "; --integers says that examples hold integers, such as the numbers of words"
+        hint *= tokens and not options.integers
         raise CommandError(
             f"--input: the model's forward pass of a {str(dtype).removeprefix('torch.')} tensor of "
-            f"shape {shape} raised {type_and_message(error)}",
-            trace_in_readers_code(error),
+            f"shape {shape} raised {type_and_message(error)}{hint}",
+            "" if hint else trace_in_readers_code(error),
         ) from None
     return counter.get_total_flops()
 

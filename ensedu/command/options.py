@@ -160,7 +160,12 @@ def _compare_parser(commands: Any) -> argparse.ArgumentParser:
         "--task", choices=("regression", "classification"),
         help="by default words, and up to ten different whole numbers, are classes",
     )  # fmt: skip
-    add("--minutes", type=float, default=10.0, metavar="N", help="how long (default: 10)")
+    add(
+        "--minutes", type=float, default=10.0, metavar="N",
+        help="how long, by one timed training of each method (default: 10); a machine that becomes "
+        "busier takes longer",
+    )  # fmt: skip
+    add("--positive", action="store_true", help="learn the logarithm of a positive target")
     add("--group", metavar="COLUMN", help="rows alike there stay together, such as a patient's")
     add("--time", metavar="COLUMN", help="each fold is later than what was trained on")
     add("--output", metavar="DIR", help="the folder of the report (default: FILE-compared)")

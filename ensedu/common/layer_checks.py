@@ -140,9 +140,12 @@ def check_labels(outputs: tuple[int, ...], value: tuple[int, ...]) -> None:
     """Check the shape of labels, (B,) or (M, B), against that of the outputs."""
     axes = len(value)
     if not 1 <= axes < len(outputs) or tuple(outputs[-axes - 1 : -1]) != tuple(value):
+        pixels = "; for a label a pixel, or a token, write a loss of your own: book/api/training.md"
         raise ValueError(
             f"outputs have shape {tuple(outputs)} and targets {tuple(value)}, accepted are "
             "(M, B, k) or (B, k) with (B,), and (M, B, k) with (M, B)"
+            + pixels
+            * (1 < axes < len(outputs) - 1)
         )
 
 

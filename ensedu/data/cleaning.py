@@ -70,7 +70,11 @@ def read_cell(place: str, cell: Any, names: bool, dayfirst: bool | None) -> tupl
     hours = 0.0
     if found := DAY_AND_MONTH.fullmatch(word):
         if dayfirst is None:
-            raise ValueError(f"dayfirst must be True or False for 01/02/2024, got None for {place}")
+            first, second = map(int, found.group(1, 3))
+            reads = f"; {first > 12} reads it" * (max(first, second) > 12)
+            raise ValueError(
+                f"dayfirst must be True or False for 01/02/2024, got None for {place}{reads}"
+            )
         day, month, year = found.group(1, 3, 4) if dayfirst else found.group(3, 1, 4)
         clock = TIME.fullmatch(found.group(5) or "0:00")
         word = f"{year}-{month:0>2}-{day:0>2}" if clock else word

@@ -65,8 +65,10 @@ class EnsembleClassifier(ClassifierMixin, EnsembleEstimator):
         """Return which of ``classes_`` are in sets that have the `guarantee` of the level.
 
         They are adaptive and randomized, with the same draws at each call, and hold the likeliest
-        class in any case. All classes, with a warning, if fewer than ``⌈1 / (1 - level)⌉ - 1`` rows
-        calibrate. Without calibration: `smallest_set`, of which nothing is promised.
+        class in any case. The guarantee is over all rows, not for each class: sets may hold a rare
+        class less often, which ``coverage(X, y, by=y)`` counts. All classes, with a warning, if
+        fewer than ``⌈1 / (1 - level)⌉ - 1`` rows calibrate. Without calibration: `smallest_set`, of
+        which nothing is promised.
         """
         each = self._forecasts(X)
         average = un.averaged(np.concatenate(each))

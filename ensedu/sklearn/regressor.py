@@ -140,6 +140,10 @@ class EnsembleRegressor(RegressorMixin, EnsembleEstimator):
         low, high = np.exp(ends) if self.target == "positive" else ends
         return low[:, 0], high[:, 0]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² as scikit-learn does, of targets that are read as those of `fit`."""
+        return float(super().score(X, as_numbers(y), sample_weight))
+
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
         low, high = self.predict_interval(X, level)
         y = targets_of(y, len(low))

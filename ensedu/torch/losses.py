@@ -159,7 +159,18 @@ def negative_elbo(
     mean_nll = checks.function("nll", nll, "nll(net(x), y)")
     share = checks.not_negative("beta", beta) / checks.positive_int("num_examples", num_examples)
     outputs = call(net, x) if noise is None else call(net, x, noise=noise)
-    loss = mean_nll(outputs, as_columns(y, outputs))
+    targets = as_columns(y, outputs)
+    try:
+        loss = mean_nll(outputs, targets)
+    except (TypeError, ValueError, RuntimeError) as error:
+        says_so = str(getattr(nll, "__module__", "")).startswith("ensedu.")
+        if isinstance(outputs, Tensor) and not says_so:
+            error.add_note(
+                f"nll got outputs of shape {tuple(outputs.shape)}, (M, B, …) of an ensemble, and "
+                f"targets of shape {tuple(targets.shape)}; of classes it may be "
+                "ensedu.torch.softmax_cross_entropy"
+            )
+        raise
     if not isinstance(loss, Tensor) or loss.ndim:
         shape = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else checks.describe(loss)
         raise ValueError(f"nll must return one number, a tensor of shape (), got {shape}")

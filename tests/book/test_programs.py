@@ -19,6 +19,7 @@ import torch
 import ensedu
 from ensedu.data import encoder
 from ensedu.sklearn import EnsembleRegressor
+from ensedu.torch import softmax_cross_entropy
 from tests.book.conftest import ROOT, blocks
 from workshop.running.machine import one_thread
 
@@ -130,19 +131,21 @@ def training(tmp_path_factory):
     """What the page's programs leave behind; not those for other packages, see tests/peers."""
     programs = blocks(API["training"])
     others = ["lightning" in one or "skorch" in one for one in programs]
-    assert others == [False] * 2 + [True] * 3 + [False] * 4
+    assert others == [False] * 3 + [True] * 3 + [False] * 4
     found = {}
     with torch.random.fork_rng(devices=[]):
         for block in programs[:2]:
             exec(compile(block, "training.md", "exec"), found)
         found["start"] = found["untrained"]()
-        exec(compile(programs[5], "training.md", "exec"), found)
+        found["pixels"] = dict(found)
+        exec(compile(programs[2], "training.md", "exec"), found["pixels"])
+        exec(compile(programs[6], "training.md", "exec"), found)
         found["stream"] = dict(found)
-        for block in programs[6:8]:
+        for block in programs[7:9]:
             exec(compile(block, "training.md", "exec"), found["stream"])
         found["kept"] = dict(found["stream"])
         with contextlib.chdir(tmp_path_factory.mktemp("runs")):
-            exec(compile(programs[8], "training.md", "exec"), found["kept"])
+            exec(compile(programs[9], "training.md", "exec"), found["kept"])
     return found
 
 
@@ -161,6 +164,13 @@ def test_page_training(training):
 
 
 def test_what_else_the_page_trains(training):
+    own = training["pixels"]
+    outputs = own["predict"](own["net"], own["images"])
+    assert own["maps"].shape == (6, 5, 16, 16)
+    torch.testing.assert_close(
+        own["per_pixel"](outputs, own["labels"]),
+        softmax_cross_entropy(outputs.movedim(2, -1).flatten(1, 3), own["labels"].flatten()),
+    )
     whole, *halves = (
         training["predict"](net, training["x"]) for net in (training["whole"], *training["halves"])
     )

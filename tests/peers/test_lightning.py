@@ -31,7 +31,7 @@ def page():
     """What the plain loop and the class of the page leave behind."""
     found = {}
     with torch.random.fork_rng(devices=[]):
-        for block in BLOCKS[:3]:
+        for block in (*BLOCKS[:2], BLOCKS[3]):
             exec(compile(block, "training.md", "exec"), found)
     return found
 
@@ -49,7 +49,7 @@ def test_in_lightning_with_the_same_minibatches_the_weights_are_the_same(
     monkeypatch.chdir(tmp_path)
     found = page | {"DataLoader": in_the_order_of_the_loop}
     with torch.random.fork_rng(devices=[]):
-        exec(compile(BLOCKS[3], "training.md", "exec"), found)
+        exec(compile(BLOCKS[4], "training.md", "exec"), found)
     assert not list(tmp_path.iterdir())
     assert found["trainer"].global_step == page["step"]
     assert set(found["trainer"].callback_metrics) == {"nll", "kl"}
@@ -64,7 +64,7 @@ def test_in_lightning_with_the_same_minibatches_the_weights_are_the_same(
 def test_skorch_ends_near(page):
     found = dict(page)
     with torch.random.fork_rng(devices=[]):
-        exec(compile(BLOCKS[4], "training.md", "exec"), found)
+        exec(compile(BLOCKS[5], "training.md", "exec"), found)
         assert found["outputs"].shape == page["outputs"].shape
         x, y, nets = page["x"], page["y"], (page["untrained"](), page["net"], found["estimator"])
         torch.manual_seed(0)

@@ -138,6 +138,7 @@ def test_a_table_goes_in_whole_and_is_read_the_same_again(kind, tmp_path):
     target = y.str.strip("$").str.replace(",", "").astype(float) if y.dtype != bool else y
     expected = kind(**FAST).fit(by_hand, target).predict(by_hand)
     np.testing.assert_array_equal(net.predict(X), expected)
+    assert net.score(X, y) == kind(**FAST).fit(by_hand, target).score(by_hand, target)
     joblib.dump(net, tmp_path / "net.joblib")
     again = joblib.load(tmp_path / "net.joblib")
     new = X.iloc[:3].assign(wood=["elm", "?", "oak"], sold=[None, "1/3/2024", "2024-03-02"])

@@ -57,8 +57,8 @@ def table(found: dict[str, Any]) -> str:
             "",
             *("| " + " | ".join(line) + " |" for line in lines),
             "",
-            "✓ exact; ✓ˢ exact with what stands after the name; ᵗ members run in turn, as copies "
-            f"always do; {notes}.",
+            "✓ exact, in eval mode; ✓ˢ exact with what stands after the name; ᵗ members run in "
+            f"turn, as copies always do; {notes}.",
             ":::",
             "",
         ]

@@ -89,9 +89,10 @@ class Comparison:
 
 def compare(
     X: Any, y: Any = None, *, target: str = "y", task: str | None = None, minutes: float | int = 10,
-    group: str | None = None, time: str | None = None, seed: int = 0, name: str = "table",
-    output: str | Path | None = None, workers: int | None = None, with_rows: bool = False,
-    contestants: Mapping[str, Contestant] | None = None, say: Callable[[str], Any] | None = None,
+    group: str | None = None, time: str | None = None, positive: bool = False, seed: int = 0,
+    name: str = "table", output: str | Path | None = None, workers: int | None = None,
+    with_rows: bool = False, contestants: Mapping[str, Contestant] | None = None,
+    say: Callable[[str], Any] | None = None,
 ) -> Comparison:  # fmt: skip
     """Compare methods on a table, each row tested once, and say which differ from one network.
 
@@ -106,10 +107,15 @@ def compare(
         ``"regression"`` or ``"classification"``; by default words, and up to ten different whole
         numbers, are classes.
     minutes
-        How long it may take; the plan is made for that, and said before it starts.
+        How long it may take. The plan is made for that by one timed training of each contestant,
+        and said before it starts; where even the shortest plan takes longer it says so first. A
+        machine that becomes busier takes longer in proportion.
     group, time
         A column whose rows stay together, such as a patient; or that orders them, so that each fold
         is later than what was trained on.
+    positive
+        Whether to learn the logarithm of a positive target, so that intervals are positive; that of
+        one that spans 100 times is learned anyway.
     seed
         Draws splits and trainings; with 0 they are those of `run_split`.
     name
@@ -145,7 +151,9 @@ def compare(
         raise ValueError(f"contestants must have a {REFERENCE!r}, got {[*contestants]}")
     if y is not None:
         X = pandas.DataFrame(X).rename(columns=str).assign(**{target: np.asarray(y)})
-    table = prepare_table(X, target, group=group, time=time, task=task, name=name)
+    table = prepare_table(
+        X, target, group=group, time=time, task=task, positive=positive, name=name
+    )
     speak(describe_table(table.description))
     workers = checks.positive_int("workers", workers or optional("joblib", "sklearn").cpu_count())
     asked = {"ensedu": ensedu.__version__, "seed": seed, "table": fingerprint(table)}

@@ -33,10 +33,10 @@ def page(findings: Findings) -> str:
         f"<h1>{escape(first)}</h1>",
         f'<div class="lede">{"".join(f"<span>{escape(line)}</span>" for line in rest)}</div>',
         f'<div class="note">{warned}</div>' if table.warnings else "",
+        _costs(findings) if findings.rows else "",
         _forest(findings) if findings.verdicts else "",
         _coverage(findings) if findings.coverage else "",
         _check(findings.check["words"], words.explain_check(findings)) if findings.check else "",
-        _costs(findings) if findings.rows else "",
         _sizes(findings) if findings.learning else "",
         _decisions(findings),
     ]
@@ -188,11 +188,9 @@ def _costs(findings: Findings) -> str:
         for name, cells in lines.items():
             strip = f'<span class="plot">{axis.mark("dot", at[name])}</span>'
             cells.append(digits(values[name], {"nll": 4, "error": 3}.get(key, 2)) + strip)
-    return _section(
-        "What does it cost?",
-        words.explain_costs(findings),
-        _table(findings, [*heads.values()], lines),
-    )
+    table = _table(findings, [*heads.values()], lines)
+    how = words.explain_costs(findings)
+    return _section("How good is each, and what does it cost?", how, table)
 
 
 def _sizes(findings: Findings) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 from numpy import ndarray as Array
-from scipy.stats import rankdata
+from scipy.stats import rankdata, skew
 
 from ensedu.common import checks
 from ensedu.common.checks import optional
@@ -27,6 +27,8 @@ FEW = 10
 #: An input that is so many standard deviations above its mean is entered as a logarithm; so is a
 #: target whose 99th percentile is so many times its first.
 FAR_STDS, LOG_RATIO = 10.0, 100.0
+#: A positive target that is more skewed may want its logarithm.
+SKEWED = 1.0
 #: A column says what the target is if so much of it follows, and rows are in order if so much does.
 LEAKAGE, ORDERED = 0.999, 0.3
 GAP = "(gap)"
@@ -156,7 +158,7 @@ def read_file(path: str | Path) -> Any:
 
 def prepare_table(
     frame: Any, target: str, *, group: str | None = None, time: str | None = None,
-    task: str | None = None, name: str = "table",
+    task: str | None = None, positive: bool = False, name: str = "table",
 ) -> PreparedTable:  # fmt: skip
     """Return a table as contestants get it; parameters and errors are those of `compare`."""
     special = {"target": target, "group": group, "time": time}
@@ -175,7 +177,7 @@ def prepare_table(
         raise ValueError(
             f"rows must be at least {LEAST_ROWS}, different and with a target, got {len(frame):,}"
         )
-    y, classes, log = _read_target(frame[target], task, notes)
+    y, classes, log = _read_target(frame[target], task, positive, notes)
     inputs = frame.drop(columns=[*filter(None, special.values())])
     x, columns, reader = _read_inputs(inputs, notes, classes=classes, log=log)
     warnings, groups, when = _target_leaks(x, y), None, None
@@ -240,9 +242,13 @@ def _as_words(column: Any) -> Any:
 
 
 def _read_target(
-    column: Any, task: str | None, notes: list[str]
+    column: Any, task: str | None, positive: bool, notes: list[str]
 ) -> tuple[Shaped[Array, "N ..."], tuple[str, ...], bool]:
     """Return numbers or labels, the classes, and whether the numbers are logarithms."""
+    if checks.boolean("positive", positive):
+        if task == "classification":
+            raise ValueError("positive must be left out for a classification, got True")
+        task = "regression"
     as_names = task == "classification" or column.dtype.kind == "b"
     try:
         read = clean((column.astype("category") if as_names else column).to_frame())
@@ -265,9 +271,16 @@ def _read_target(
             raise ValueError(f"target must have at most {MOST_CLASSES} classes, got {len(found):,}")
         classes, y = np.unique(_as_words(column), return_inverse=True)
         return y.astype(np.int64), (*classes.tolist(),), False
-    low, high = np.percentile(values, [1, 99])
-    if log := bool(values.min() > 0 and high >= LOG_RATIO * low):
+    (low, high), least = np.percentile(values, [1, 99]), values.min()
+    if positive and least <= 0:
+        raise ValueError(f"positive must be left out for a target with numbers such as {least:g}")
+    if log := bool(least > 0 and (positive or high >= LOG_RATIO * low)):
         notes.append(f"{column.name} spans {high / low:,.0f} times: its logarithm is learned.")
+    elif least > 0 and skew(values) > SKEWED:
+        notes.append(
+            f"{column.name} is positive and skewed: give --positive (in Python positive=True) to "
+            "learn its logarithm."
+        )
     return (np.log(values) if log else values).astype(np.float64)[:, None], (), log
 
 

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_split import SCORED_STARTS
 from ensedu.contest.one_table.findings import Findings
-from ensedu.contest.one_table.plans import ComparisonPlan
+from ensedu.contest.one_table.plans import BUDGET_SHARE, ComparisonPlan
 from ensedu.contest.one_table.tables import TableDescription
-from ensedu.contest.one_table.verdicts import MOST_ROWS, Coverage, Verdict
+from ensedu.contest.one_table.verdicts import Coverage, Verdict
 from ensedu.contest.tasks import SHARES, Task
 from ensedu.contest.trainers.networks import MEMBERS
 
@@ -20,6 +20,8 @@ __all__ = ["decisions", "describe_plan", "describe_table", "describe_worst", "di
 
 #: Labels with these endings take an article.
 WITH_ARTICLE = ("ensemble", "bnn", "model")
+#: From so many times the rows on, nobody can tell how many would settle a difference.
+FAR = 100
 FRACTIONS = {0.5: "half", 0.25: "a quarter"}
 #: Who has one variance for all rows.
 ONE_VARIANCE = ("linear", "boosting")
@@ -44,17 +46,23 @@ def describe_table(table: TableDescription) -> str:
 
 def describe_plan(plan: ComparisonPlan) -> str:
     """Return a plan as text to read before it is carried out."""
-    search = plan.search
+    search, minutes = plan.search, sum(plan.seconds.values()) / plan.workers / 60
     lines = [
         f"Plan: {plan.folds} folds; in each, {search.settings} settings at {search.lengths} "
         f"lengths; trainings that are scored: {search.starts}.",
         *_limits(plan),
     ]
     lines += [f"  {plan.labels[k]}: about {each:,.0f} seconds" for k, each in plan.seconds.items()]
-    minutes = sum(plan.seconds.values()) / plan.workers / 60
-    lines.append(f"About {minutes:.1f} minutes, with {plan.workers} at a time.")
+    lines.append(
+        f"About {minutes:.1f} minutes, with {plan.workers} at a time, by one timed training of "
+        "each; on a machine that becomes busier, longer in proportion."
+    )
     if minutes > plan.minutes:
-        lines.append("That is longer than was asked for, but nothing can be made shorter.")
+        lines.insert(
+            0,
+            f"Even the shortest plan takes longer than {plan.minutes:g} minutes: give --minutes "
+            f"{math.ceil(minutes / BUDGET_SHARE)}, or, in Python, fewer contestants.",
+        )
     return "\n".join(lines)
 
 
@@ -147,14 +155,18 @@ def _rows_needed(findings: Findings, unclear: Sequence[Verdict]) -> str:
     """Return how many rows would settle what is unclear, the nearest first."""
     n = findings.table.rows_used
     needed = {one.contestant: one.rows_to_settle or 0 for one in unclear}
-    near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < MOST_ROWS]
+    near = [name for name in sorted(needed, key=needed.__getitem__) if needed[name] < FAR * n]
     if not near:
-        return "Differences are so near to nothing that no number of rows would settle them."
+        return (
+            "How many more rows would settle what is unclear? Too many to tell: differences are "
+            "too small beside their intervals."
+        )
     more = [f"{float(f'{needed[name] - n:.0e}'):,.0f}" for name in near[:3]]  # known no better
     parts = [f"{by} for {_label(findings, name)}" for name, by in zip(near, more, strict=False)]
+    far = "; for others it is too many to tell" * (len(near) < len(needed))
     return (
         "For an even chance to settle what is unclear, so many more rows of the same kind are "
-        f"needed, if differences stay as they are: {_join(parts)}. These are guesses from the "
+        f"needed, if differences stay as they are: {_join(parts)}{far}. These are guesses from the "
         "same five folds, often off by more than a factor of two, and at times of ten."
     )
 
@@ -228,10 +240,16 @@ def explain_coverage(findings: Findings) -> str:
         ". The promise is for rows that come in any order and each by itself: here it is not "
         "proved, only counted."
     )  # fmt: skip
+    rare = (
+        " It is a promise over all rows, not for each class, and sets may hold a rare class less "
+        "often: `estimator.coverage(X, y, by=y)` counts each."
+    )
     return (
         f"{what} of {_label(findings, findings.best)}, calibrated on rows that it did not train "
         "on: how many of the tested rows they hold (dot). The upright line is what is promised, "
         f"the ring the worst group of rows by one column{promise}"
+        + rare
+        * bool(findings.table.classes)
     )
 
 
@@ -268,7 +286,8 @@ def explain_costs(findings: Findings) -> str:
     return (
         f"The {error} on rows that were not trained on, beside what a method costs. In each column "
         "a dot further left is better; those of costs stand as their logarithms. Words are about "
-        "the NLL, here with a temperature: errors have no test. Costs are those of one training of "
+        "the negative log-likelihood (NLL, see below), here with a temperature: errors have no "
+        "test. Costs are those of one training of "
         "the length that was chosen, on one thread of this machine, without the search. All are "
         f"means over folds{others}."
     )

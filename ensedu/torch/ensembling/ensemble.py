@@ -132,7 +132,10 @@ def ensemble(
     torch.Size([3, 11, 2])
     """
     if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+        kind = type(model).__name__
+        if isinstance(model, type):
+            kind = f"the class {model.__name__}; call it, {model.__name__}()"
+        raise TypeError(f"model must be a torch.nn.Module, got {kind}")
     accepted = [key for key, row in METHODS.items() if row.members or row.stochastic]
     row = METHODS[checks.one_of("method", method, accepted)]
     M, S = checked_sizes(method, ensemble_size, samples)
@@ -205,9 +208,12 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
     }
     if not isinstance(head, str) or head not in products:
         error = ValueError if isinstance(head, str) else TypeError
+        last = next(reversed(dict(model.named_modules())))
         raise error(
             f"head must be the name of an nn.Linear or nn.Conv2d of the model, got {head!r}; it "
             f"has {', '.join(list(products)[-20:]) or 'none'}"
+            + f", of which the last is head={last!r}"
+            * (last in products)
         )
     others = (
         [name for name, _ in model.named_parameters() if not is_within(name, (head,))]

@@ -22,6 +22,12 @@ from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
 from ensedu.torch.ensembling.traced import TracedModel
 from ensedu.torch.trees import CONSTANTS, map_tensors, stack_nested
 
+#: What vmap calls "different inplace randomness on an unbatched tensor".
+DROPS_IN_PLACE = (
+    "dropout in place of what is the same for all members, such as that of attention in training "
+    "mode; dropout=0.0 there, or inplace=False in yours, lets them run at once"
+)
+
 
 class Runner:
     """What runs the code of a model with the values of members."""
@@ -111,7 +117,7 @@ class Runner:
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
-            why = str(error)
+            why = DROPS_IN_PLACE if "inplace randomness" in str(error) else str(error)
         outputs = self._in_turn(run, inputs)
         self.in_turn = True
         warnings.warn(

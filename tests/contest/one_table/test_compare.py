@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import warnings
 from dataclasses import replace
@@ -28,6 +29,7 @@ from ensedu.contest.one_table.compare import run_fold
 from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
 from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
+from ensedu.contest.one_table.words import describe_plan
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
 from ensedu.uncertainty.pooling import DELTA, TaskScores
@@ -84,6 +86,9 @@ BAD = [
     (frame(g=[1.0, np.nan] + [2.0] * 99), {"group": "g"}, "group must have a value in each row"),
     (frame(g=[1, 2] * 50 + [3]), {"group": "g"}, "group must have at least 10 values, got 3"),
     (frame(), {"time": "word"}, "time must hold dates or numbers, 10 different"),
+    (frame(), {"positive": 1}, "positive must be True or False, got 1"),
+    (frame(), {"positive": True}, "positive must be left out for a target with numbers such as -"),
+    (frame(), {"positive": True, "task": "classification"}, "left out for a classification"),
 ]
 
 
@@ -138,6 +143,9 @@ def test_what_is_done_with_columns_is_said():
     assert "Copies of another row are left out: 5." in found.description.notes
     assert "Dates are read with the day first." in found.description.notes
     assert found.reader.log and np.allclose(found.y[:, 0], np.log(price))
+    skewed = [prepare_table(own.assign(y=price**0.25), "y", positive=p) for p in (False, True)]
+    assert [one.reader.log for one in skewed] == [False, True]
+    assert ["--positive" in str(one.description.notes) for one in skewed] == [True, False]
     copies = [words for words in found.description.warnings if "all but says" in words]
     assert [words.split()[0] for words in copies] == ["copy"]
     assert any(words.startswith("day is a date") for words in found.description.warnings)
@@ -467,6 +475,13 @@ def test_minutes_decide_who_takes_part_how_often_how_long_and_on_how_many_rows(t
     assert planned(small, 1e6) == ([*first, *sorted(plans.IF_TIME)], SCORED_STARTS, 1.0, N)
     assert planned(small, 1e6, contestants=quick("single", "wide"))[0] == ["single", "wide"]
     assert planned(small, 0.01) == (first, 1, plans.SHORTENED[-1], N)
+    first_words, minutes = [], 0.01
+    for _ in range(2):
+        plan = plans.comparison_plan(small, minutes=minutes, seed=0, workers=1)
+        first_words.append(describe_plan(plan).splitlines()[0])
+        minutes = int(re.search(r"--minutes (\d+)", first_words[0])[1])
+    assert first_words[0].startswith("Even the shortest plan takes longer than 0.01 minutes")
+    assert first_words[1].startswith("Plan: ")
     who, _, part, rows = planned(large, len(first) * plans.USUAL_ROWS / 20)
     assert (who, part) == (first, 1.0) and plans.USUAL_ROWS <= rows < len(large.y)
 

@@ -78,6 +78,7 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
     data = json.loads(report_json(found))
     assert from_dict(Findings, data) == found and data["verdicts"] == WHOLE["verdicts"]
     assert data["answer"] == answer(WHOLE)
+    assert "400 for gradient boosting; for others it is too many to tell." in data["answer"]
     assert data["decisions"][-1] == f"linear model is left out: {ODD}"
 
 
@@ -98,9 +99,9 @@ def test_a_file_holds_what_was_found_and_what_is_said_of_it():
             ["Practically", "nothing is shown"],
         ),
         (
-            [verdict("linear", "unclear", rows=10**9), verdict("boosting", "worse", 0.3)],
+            [verdict("linear", "unclear", rows=100 * 523), verdict("boosting", "worse", 0.3)],
             ["nothing is shown to predict “price” better", "more rows tell, stay with one network.",
-             "no number of rows would settle"],
+             "Too many to tell"],
             ["Better, too", "about 1,000"],
         ),
         (
@@ -178,6 +179,7 @@ def test_a_page_needs_no_other_file_and_shows_the_readers_words_as_words():
     assert html.text.count(ODD) >= 4  # column, warning, worst group, decision
     for fold in html.find_all("details"):
         assert fold.summary.text
+    assert html.section.table and "How good" in html.section.h2.text
     assert html.find("meta", attrs={"name": "viewport"}) and html.html["lang"] == "en"
 
 
@@ -187,7 +189,10 @@ def test_only_who_is_compared_is_explained():
     del found["plan"]["labels"]["linear"]
     found["rows"] = [row for row in found["rows"] if row["contestant"] != "linear"]
     found["verdicts"] = [one for one in found["verdicts"] if one["contestant"] != "linear"]
-    assert "averages 4 of them" in soup(found).text and "Ridge" not in soup(found).text
+    text = soup(found).text
+    assert "averages 4 of them" in text and not any(w in text for w in ("Ridge", "for each class"))
+    found["table"]["classes"] = ["ash", "oak"]
+    assert "over all rows, not for each class" in soup(found).text
 
 
 def place(mark):

@@ -217,6 +217,14 @@ def test_one_warning_names_what_has_no_rule():
     assert len(seen) == 1 and seen[0].filename == __file__
     net(x)  # warnings are errors here
     assert net.in_turn and copy.deepcopy(net).in_turn
+    layer = nn.TransformerEncoderLayer(6, 2, 7, dropout=0.5, batch_first=True)
+    net = et.ensemble(layer, "mc_dropout", samples=3).train()
+    with pytest.warns(UserWarning, match="that of attention in training mode; dropout=0.0 there"):
+        net(torch.ones(5, 11, 6))
+    layer.self_attn.dropout = 0.0
+    net = et.ensemble(layer, "mc_dropout", samples=3).train()
+    net(torch.ones(5, 11, 6))
+    assert not net.in_turn
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -26,7 +26,7 @@ says, TEMPERED = CLAIMS.says, reading.TEMPERED
 BOTH = {"deep_ensemble": "better", "batch_ensemble": "better"}
 COUNTED = "rivals, seeds and dots are counted, and no cell says how many"
 #: Who stands in the table of concrete.
-SHOWN = "deep_ensemble", "batch_ensemble", "mc_dropout", "swag", "wide", "boosting", SCALED
+SHOWN = "deep_ensemble", "batch_ensemble", "mc_dropout", "swag", "wide", "boosting", TEMPERED
 #: With a temperature for everybody.
 WITH = BOTH | {"tabm": "better"}
 DEEP, BATCH = BOTH
