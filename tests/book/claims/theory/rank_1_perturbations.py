@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensedu.theory.perturbations import hessian, separable, spread
+from ensedu.theory.perturbations import hessian, sample_covariance, separable
 from tests.book.claiming import Claims, entry, every
 from tests.book.conftest import ran
 from workshop.experiments import perturbed
@@ -38,7 +38,7 @@ def apart(size: float, straight: bool = False) -> float:
     slope = hessian(score, score.weight)
     found = [
         np.cov((V - score.weight).reshape(len(V), -1) @ slope, rowvar=False)
-        if straight else spread(score(V))
+        if straight else sample_covariance(score(V))
         for V in perturbed.coupled_draws(score.weight, size, np.random.default_rng(0), 1000)
     ]  # fmt: skip
     return perturbed.distance(found[1], found[0])
