@@ -9,7 +9,7 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 
     loss = negative_elbo(net, x, y, softmax_cross_entropy, num_examples=N).loss
     optimizer.zero_grad()
-    terms.loss.backward()
+    loss.backward()
     optimizer.step()
 """
 

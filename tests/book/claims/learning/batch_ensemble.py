@@ -165,7 +165,7 @@ says(["the BatchEnsemble is better than one network", "contest a BatchEnsemble i
      lambda: beside(BATCH).word == "better")
 says("the lower one on all 18 sources", lambda: lower(BATCH))
 says("MNIST only because trainings of that one died",
-     lambda: {t.task: t.scaled < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
+     lambda: {t.task: t.in_units < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
          == {"mnist": False, "lenet": True})
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
 says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])
