@@ -164,8 +164,8 @@ says(["With plain SGD a parameter takes 8 bytes", "That is less than the $8Mmn$ 
 says("then takes 1.3 to 1.4 times as long", prices)
 says("eight members of width 256 to two",
      lambda: (entry("scaling", "ensemble_size"), on_two(256, DEEP, "width")))
-says("took 0.65 times as long for a step", lambda: on_two(256, DEEP, "ratio", 1))
-says("took 0.98 times as long", lambda: on_two(256, SHARED, "ratio", 1))
+says("took 0.59 times as long for a step", lambda: on_two(256, DEEP, "ratio", 1))
+says("took 0.93 times as long", lambda: on_two(256, SHARED, "ratio", 1))
 says("gains less from a second device",
      lambda: all(on_two(h, method, "ratio", 1) > on_two(h, DEEP, "ratio", 1)
          for h in (64, 256, 1024) for method in (SHARED, "rank1")))
