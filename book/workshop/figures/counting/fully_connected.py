@@ -2,8 +2,8 @@
 
 CAPTION = (
     "Nearly all parameters of 1-50-50-1 lie between its two hidden layers, in the large square. "
-    "Filled are weights, framed are biases: m times n, and n, in a layer with m inputs and n "
-    "outputs. Press a block to look into that layer."
+    "Filled are weights, with a row for each input and a column for each output; framed are "
+    "biases. Press a block to look into that layer."
 )
 ALT = (
     "A large gray square of 50 times 50 weights, with a thin gray row above it, a thin gray column "

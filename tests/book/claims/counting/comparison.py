@@ -112,7 +112,7 @@ says("precision takes 4 bytes to store", lambda: trained_bytes()[0])
 says("train it with Adam takes 16: the parameter", lambda: trained_bytes()[1])
 says("takes 4 bytes to store, and 16 to", trained_bytes)
 says("a rank-1 BNN of four runs 64, and", lambda: 4 * 16)
-says("a deep ensemble of four runs 4", lambda: 4)
+says("or a BatchEnsemble of four runs 4", lambda: 4)
 says("take as many operations as those of a",
      lambda: len({costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in (DEEP,
          BATCH)}) == 1)

@@ -12,7 +12,6 @@ CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
     "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
     "an example": ["Suppose that all means of r are 2", "larger layer, with means of 1 and",
         "1 and standard deviations 0.5 again"],
-    "a name": ["random factor has only rank 1"],
 })  # fmt: skip
 says = CLAIMS.says
 W = np.array([[1.0, -1, 2], [3, 1, 1]])
@@ -30,6 +29,11 @@ def drawn(layer, x: tuple[int, ...]) -> int:
 
 def added(m: int, n: int, method: str = "rank1") -> int:
     return counting.one_more_member(m, n, method).total
+
+
+def saved(sizes: list[int]) -> float:
+    """Return which part of a mean-field network's parameters four members save."""
+    return 1 - counting.mlp(sizes, "rank1", 4).total / counting.mlp(sizes, "mean_field").total
 
 
 def covariance(layer, *names: str) -> np.ndarray:
@@ -50,6 +54,16 @@ def moments() -> bool:
     means = [np.outer(own, own) for own in (layer.params["r_mean"], layer.params["s_mean"])]
     products = np.kron(*(own + 0.4**2 * np.eye(2) for own in means)) - np.kron(*means)
     return np.allclose(covariance(layer, "r", "s"), np.outer(w, w) * products)
+
+
+def together(zero: str = "") -> bool:
+    """Say whether two weights of a row move together, if all first numbers of an array are 0."""
+    layer = rank1(2, 2, posterior_std=0.5)
+    for name in ("weight", "r_mean", "s_mean"):
+        layer.params[name][...] = 1
+    if zero:
+        layer.params[zero][..., 0] = 0
+    return not np.isclose(covariance(layer, "r", "s")[0, 1], 0)
 
 
 def even(*names: str) -> np.ndarray:
@@ -96,9 +110,11 @@ says("16 passes each give 64 outputs, and the", lambda: (16, 4 * 16))
 says("gives r = (1.5, 0.5) and s",
      lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
+says("no weight of W is 0, all that",
+     lambda: together() and not together("weight") and not together("s_mean"))
 says("is its variance, 0.25, times the means of", lambda: even("r", "s")[0, 1])
 says("is 1.25, its squared mean plus its variance", lambda: 1 + even("r")[0, 0])
-says("variance 1.25 \\cdot 1.25 - 1 = 0.5625",
+says("is 1.25 \\cdot 1.25 - 1 = 0.5625",
      lambda: ((1 + even("r")[0, 0]), (1 + even("s")[0, 0]), 1, even("r", "s")[0, 0]))
 says("correlation is 0.25 / 0.5625 \\approx 0.44",
      lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
@@ -114,6 +130,9 @@ says("6 on, in a BatchEnsemble from 3",
 says("4,620 parameters, and a mean-field BNN 5,402",
      lambda: (counting.mlp([1, 50, 50, 1], "rank1", 4).total, counting.mlp([1, 50, 50, 1],
          "mean_field").total))
+says("saves 14% of the parameters, in the layer", lambda: saved([1, 50, 50, 1]))
+says("50 alone 31%, and in", lambda: (50, saved([50, 50])))
+says("and in wide layers nearly half", lambda: 0.45 < saved([1000, 1000]) < 0.5)
 says("layer would cost more than a mean-field one", costs_more)
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
 says("With 128 examples it draws five times as",
