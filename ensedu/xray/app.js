@@ -32,11 +32,11 @@ const bases = new Map();
 // but zooming changes it.
 const baseOf = (state) => {
   const frame = stage.frame();
-  const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
+  const layer = Math.min(state.layer, GIVEN.length - 1);
+  const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
-    const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
-    bases.set(key, fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, fitted(state)));
+    bases.set(key, fitting(tilesOf(GIVEN, onlyOf({ ...state, layer })), DATA.ensemble_size, frame, fitted(state)));
   }
   return bases.get(key);
 };

@@ -7,6 +7,7 @@ const LONG = 2; // a side longer than so many sides of a square with all numbers
 const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
+const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const UNDER = 26; // for m and n at the edges of a matrix
 
 // A long matrix is folded into strips beside each other, a flat one into bands below each other; its
@@ -48,7 +49,7 @@ const tilesOf = (layers, only) => {
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, tall: h > 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -71,19 +72,21 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 9 : 5);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side, air }, unit, thin) => {
+const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
   const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+  const drawn = wanted && thin >= THICK;
+  const strips = drawn ? 3 : 2; // of each vector: its means, its standard deviations, and what is drawn
   const sized = tiles.map((tile) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
     const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
-    return { tile, w, h, r, s, b, left: tile.plain ? apart : 2 * r + near, top: tile.plain ? apart : 2 * s + near, below: tile.bias ? b + 1 + air : 0 };
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: tile.plain ? apart : strips * s + near, below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
   // Four of them stand beside each other, so rather high than wide.
   const worst = ({ w, h }) => Math.max(1.5 * w, h);
-  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top };
+  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top, drawn };
 };
 // In shelves of at most this width; what is low stands below another where a shelf is high enough.
 const shelved = (sized, limit, apart) => {
@@ -236,11 +239,17 @@ const compose = (content, method, M, unit, frame) => {
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
-        put(`r.${tile.id}.${i}`, left - r - air, top, r, h, "per_member", { ...member, texture: "r" });
-        put(`s.${tile.id}.${i}`, left, top - s - air, w, s, "per_member", { ...member, texture: "s" });
+        const drawn = portrait.drawn && spreads(method) ? 1 : 0;
+        if (drawn) {
+          put(`dr.${tile.id}.${i}`, left - r - air, top, r, h, "made", { ...member, texture: "dr", drawn });
+          put(`ds.${tile.id}.${i}`, left, top - s - air, w, s, "made", { ...member, texture: "ds", drawn });
+        }
+        const [out, up] = [left - drawn * (r + air), top - drawn * (s + air)];
+        put(`r.${tile.id}.${i}`, out - r - air, top, r, h, "per_member", { ...member, texture: "r" });
+        put(`s.${tile.id}.${i}`, left, up - s - air, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, left - 2 * r - 1.5 * air, top, r, h, "scales", member);
-          put(`S.${tile.id}.${i}`, left, top - 2 * s - 1.5 * air, w, s, "scales", member);
+          put(`R.${tile.id}.${i}`, out - 2 * r - 1.5 * air, top, r, h, "scales", member);
+          put(`S.${tile.id}.${i}`, left, up - 2 * s - 1.5 * air, w, s, "scales", member);
         }
       }
       const mine = apart || (members && !tile.plain && (!body || tile.head));

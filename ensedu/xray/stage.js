@@ -63,7 +63,7 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix}`} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
   // What all stops take at most, so that sharing moves nothing but the weights.
@@ -86,7 +86,7 @@ const makeStage = (on) => {
   // On their way to a distribution r and s shake, and so does at a stop what is one.
   const isShaking = ({ share, method }, now) => !still.matches && !method && (now < shaken ? share > 1 : share > 1 && share < 2);
   const shakes = (state, now) => (box) => {
-    const fast = state.share > 2.5 ? ["W", "Z", "g"] : ["r", "s"];
+    const fast = state.share > 2.5 ? ["W", "Z", "g"] : drawn.some(({ id }) => id[0] === "d") ? ["d"] : ["r", "s"];
     if (!fast.includes(box.id[0]) || !isShaking(state, now)) return [0, 0];
     const size = Math.min(3, 1.2 + box.member / 8) * clamp(now < shaken ? (shaken - now) / 600 : 5 * (state.share - 1), 0, 1);
     const phase = box.x + 3 * box.y + 7 * box.member;
@@ -100,9 +100,10 @@ const makeStage = (on) => {
     if (tile.rows === 1 && tile.plain) return null; // nothing is known of them
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
-    const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    const made = box.look === "made";
+    const key = `${layer}.${matrix} ${as} ${member} ${near} ${made ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
     shaded = true;
-    return textureImage(key, as === "made" ? 115 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    return textureImage(key, made ? 230 : near ? 180 : 56, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
   };
 
   const render = (state, layers, unit, lit, now) => {
@@ -235,24 +236,28 @@ const makeStage = (on) => {
     }
     nameVectors(context, seen, !isWhole(state));
   };
-  // r and s of member 1 inside a matrix with room for it; and all parts of a layer that is a line, at their ends.
+  // r and s of member 1 upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
   const nameVectors = (context, seen, near) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
     const doubled = seen.some(({ id }) => id[0] === "Z");
+    const drawn = seen.some(({ id }) => id[0] === "d");
     for (const { id, member, tile, x, y, w, h } of seen) {
       if (!tile || member > 0) continue;
-      const [letter, ratio] = [id[0], tile.w / tile.h];
+      const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
-      context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
+      context.font = `italic ${line || drawn ? 14 : 17}px ${SERIF}`;
       if (!line) {
         const long = Math.max(w, h);
-        if (member < 0 || !"rs".includes(letter) || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        const [middle, along] = [Math.max(5, x + w / 2), y + h / 2]; // upon it
+        const named = id[0] === "d" || (drawn ? "rsRS".includes(letter) && long > 110 : "rs".includes(letter));
+        if (member < 0 || !named || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
+        // Upon it; beside what is drawn its mean has the name of one, and none hides another.
+        const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
+        const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
         Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
         context.fillStyle = plainColor("ink");
-        context.fillText(letter, middle - 3.5, along + 4);
+        context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
@@ -349,7 +354,7 @@ const makeStage = (on) => {
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
-      shaded ? `Fainter means smaller (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       folds ? "What is long is cut into strips." : "",
       thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
     ].filter(Boolean).join(" "));
@@ -376,10 +381,11 @@ const makeStage = (on) => {
 
   // What a box is, in words.
   const wordsOf = ({ tile, member, id, look, numbers, layer: at }, layers, method) => {
-    const [letter, layer] = [id[0], layers[at]];
+    const [letter, layer] = [id[id[0] === "d" ? 1 : 0], layers[at]];
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
-    const of = `${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
+    const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
+    const of = `${mean ? "μ of " : ""}${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
