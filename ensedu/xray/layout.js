@@ -8,6 +8,7 @@ const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
+const PAIRED = 14; // pixels of a second line of words
 const UNDER = 26; // for m and n at the edges of a matrix
 
 // A long matrix is folded into strips beside each other, a flat one into bands below each other; its
@@ -174,8 +175,11 @@ const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
   const { members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const narrow = frame.width < NARROW || content.flat;
-  const head = isSolo(method) ? 0 : frame.head;
+  const phone = frame.width < NARROW;
+  // There one member has room beside W.
+  const pair = phone && content.one && !content.flat && M === 1 && members && !isApart(method) && !CURVES;
+  const narrow = (phone && !pair) || content.flat;
+  const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
@@ -188,26 +192,27 @@ const roomsOf = (content, method, M, unit, frame) => {
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
   // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
   const left = { x: 0, y: head };
-  const home = { x: 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
+  const home = { x: pair ? -portrait.left : 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * portrait.w + GAP > frame.width;
   // Where nothing is stored once, nothing keeps its room.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !CURVES;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: head };
-  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
+  const once = { w: home.x + (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP + content.under, pair ? 0.45 * frame.width : frame.words), y: head };
+  const aside = pair ? 0 : content.under; // where m stands
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
   const rows = Math.ceil(M / most);
   const across = Math.ceil(M / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
-    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
-    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + content.under : 0),
+    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + aside : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };

@@ -323,12 +323,13 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].firstChild, members ? (state.M > 1 ? "Stored by each member" : "Stored by member 1") : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
+    field.classList.toggle("pair", Boolean(layout.pair));
     zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones[1].style.transform = `translate(${right.x}px, ${right.y - left.y}px)`;
