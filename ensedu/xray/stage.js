@@ -4,6 +4,8 @@ const MAGNET = 0.12; // of the way between two stops: so near the slider is at o
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
+// What the book calls a member's matrix: W, or V where it is random while W is not.
+const madeName = (method) => (isModulated(method) && spreads(method) ? "V" : "W");
 const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {
@@ -261,7 +263,7 @@ const makeStage = (on) => {
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
@@ -386,7 +388,7 @@ const makeStage = (on) => {
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
     const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
-    const of = `${mean ? "μ of " : ""}${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
+    const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;

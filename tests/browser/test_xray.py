@@ -345,7 +345,8 @@ def test_what_is_drawn_is_seen_beside_what_is_stored(method, factors, opened):
         for a, b in product(range(1, 5), range(1, 4)) if factors else ():
             drawn = [made[f"{letter}₁[{b if letter == 's' else a}]"] for letter in factors]
             expected = prod(drawn, start=stored[f"W[{a}, {b}]"])
-            assert made[f"W₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
+            name = "V" if method == "rank1" else "W"
+            assert made[f"{name}₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
         spreads = [name.removeprefix("σ of ") for name in stored if name.startswith("σ of ")]
         assert bool(spreads) == (method != "mc_dropout")
         for name in spreads:  # nothing rare is seen first
