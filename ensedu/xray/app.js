@@ -154,7 +154,11 @@ const inSight = (asked) => {
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
 const varies = (state) => !isWhole(state) && (spreads(methodOf(layersOf(state)[state.layer], chosen(state))) || (state.view === "numbers" && leavesOut(state)));
 // Another sample of what is a distribution.
-const anew = () => varies(state) && change({ draw: (state.draw + 1) % 1000 });
+const anew = () => {
+  if (!varies(state)) return;
+  stage.sweep(state, performance.now());
+  change({ draw: (state.draw + 1) % 1000 });
+};
 const setLight = (next) => {
   light = next;
   ask();

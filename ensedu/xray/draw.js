@@ -50,6 +50,17 @@ const textureImage = (key, strength, make) => {
   }
   return textures.get(name);
 };
+// What a new draw makes of an old one, spreading from its left and its upper edge.
+const sweptImage = (old, image, along) => {
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(old, 0, 0);
+  for (const [w, h] of [[Math.round(along * image.width), image.height], [image.width, Math.round(along * image.height)]]) {
+    pen.clearRect(0, 0, w, h);
+    pen.drawImage(image, 0, 0, w, h, 0, 0, w, h);
+  }
+  return canvas;
+};
 // A texture, folded as its matrix is.
 const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) => {
   for (let k = 0; k < strips * bands; k += 1) {

@@ -1,5 +1,6 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
+const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -36,6 +37,7 @@ const makeStage = (on) => {
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
+  let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
   let shaken = 0; // until when r and s, or W, shake
   let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
@@ -87,6 +89,7 @@ const makeStage = (on) => {
 
   // On their way to a distribution r and s shake, and so does at a stop what is one.
   const isShaking = ({ share, method }, now) => !still.matches && !method && (now < shaken ? share > 1 : share > 1 && share < 2);
+  const isSweeping = (now) => now < drawnAt + 1.5 * SWEEP;
   const shakes = (state, now) => (box) => {
     const fast = state.share > 2.5 ? ["W", "Z", "g"] : drawn.some(({ id }) => id[0] === "d") ? ["d"] : ["r", "s"];
     if (!fast.includes(box.id[0]) || !isShaking(state, now)) return [0, 0];
@@ -95,7 +98,7 @@ const makeStage = (on) => {
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
   // What a box looks like from near: the values of its matrix, or of its r or s.
-  const texturing = (state, layers, high) => (box) => {
+  const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
     if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && isWhole(state))) return null;
     const near = !isWhole(state);
@@ -103,9 +106,10 @@ const makeStage = (on) => {
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
     const made = box.look === "made";
-    const key = `${layer}.${matrix} ${as} ${member} ${near} ${made ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
     shaded = true;
-    return textureImage(key, made ? 230 : near ? 180 : 56, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    // First r and s are drawn, then their matrix follows.
+    return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
   };
 
   const render = (state, layers, unit, lit, now) => {
@@ -148,7 +152,7 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     if (layout.vacant && !motion) drawVacant(context, layout);
-    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high), shake: shakes(state, now) });
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
@@ -161,7 +165,7 @@ const makeStage = (on) => {
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
-    return Boolean(motion) || isShaking(state, now);
+    return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
   // A place where nothing is stored once, for what will be.
@@ -352,7 +356,10 @@ const makeStage = (on) => {
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
+    const stood = squareWords.textContent;
     setText(squareWords, `= ${roundWords(stands)}`);
+    // Another scale is seen to be one.
+    if (stood && stood !== squareWords.textContent && !still.matches) scale.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : "",
@@ -435,6 +442,9 @@ const makeStage = (on) => {
       deafAt = seenAt;
       on.hover((hover = null));
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
+    },
+    sweep(state, now) {
+      if (!still.matches && !isWhole(state) && isModulated(chosen(state))) [old, drawnAt] = [state, now];
     },
     shake(now) {
       if (!still.matches) shaken = now + 1500;
