@@ -42,7 +42,7 @@ const makeStage = (on) => {
   let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
+  let [placed, marked, described, sized, shaded] = ["", "", "", "", false]; // where the zones stand, what is chosen, what the key is of, and of which size, whether values are seen
   const composed = new Map();
   const contents = remembered((layers) => tilesOf(layers));
 
@@ -356,10 +356,11 @@ const makeStage = (on) => {
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
-    const stood = squareWords.textContent;
+    const [stood, was] = [squareWords.textContent, sized];
+    sized = `${state.width} ${state.depth}`;
     setText(squareWords, `= ${roundWords(stands)}`);
-    // Another scale is seen to be one.
-    if (stood && stood !== squareWords.textContent && !still.matches) scale.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
+    // Another size at another scale is seen to be so.
+    if (stood && sized !== was && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : "",
