@@ -151,7 +151,7 @@ const makeStage = (on) => {
     }
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
-    if (layout.vacant && !motion) drawVacant(context, layout);
+    if (layout.vacant && !motion && state.M <= CROWD) drawVacant(context, layout);
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
@@ -208,13 +208,18 @@ const makeStage = (on) => {
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
+    // On a phone weights pass over them between two stops.
+    const share = wayOf(state)[2];
+    const seen = frame.width < NARROW ? 1 - 0.85 * Math.min(1, 8 * Math.min(share, 1 - share)) : 1;
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
       drawCurve(context, row, color, all, 1.25);
       const own = { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 };
       drawGap(context, own, 0.1);
+      context.globalAlpha = seen;
       drawCurve(context, row, color, own, 2);
+      context.globalAlpha = 1;
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
