@@ -336,6 +336,17 @@ NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
     [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
 
 
+def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
+    with opened(xray("5-50-50-3", 1), "#method=rank1&zoom=layer&layer=2") as page:
+        place = page.locator(".canvas").bounding_box()
+        seen = []
+        for x in range(0, int(place["width"]), 3):
+            page.mouse.move(place["x"] + x, place["y"] + place["height"] / 2)
+            page.evaluate(FRAME)
+            seen.append(page.locator(".pointed").text_content().split(" of layer")[0])
+        assert list(dict.fromkeys(filter(None, seen))) == ["W", "σ of r₁", "μ of r₁", "r₁", "V₁"]
+
+
 @pytest.mark.parametrize(
     ("method", "factors"), [("rank1", "rs"), ("mean_field", ""), ("mc_dropout", "z")]
 )
