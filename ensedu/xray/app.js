@@ -32,11 +32,11 @@ const bases = new Map();
 // but zooming changes it.
 const baseOf = (state) => {
   const frame = stage.frame();
-  const at = isWhole(state) ? "" : `${Math.min(state.layer, GIVEN.length - 1)}.${state.matrix}`;
+  const layer = Math.min(state.layer, GIVEN.length - 1);
+  const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
-    const only = at && { layer: Math.min(state.layer, GIVEN.length - 1), matrix: state.matrix };
-    bases.set(key, fitting(tilesOf(GIVEN, only), DATA.ensemble_size, frame, fitted(state)));
+    bases.set(key, fitting(tilesOf(GIVEN, onlyOf({ ...state, layer })), DATA.ensemble_size, frame, fitted(state)));
   }
   return bases.get(key);
 };
@@ -154,7 +154,11 @@ const inSight = (asked) => {
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
 const varies = (state) => !isWhole(state) && (spreads(methodOf(layersOf(state)[state.layer], chosen(state))) || (state.view === "numbers" && leavesOut(state)));
 // Another sample of what is a distribution.
-const anew = () => varies(state) && change({ draw: (state.draw + 1) % 1000 });
+const anew = () => {
+  if (!varies(state)) return;
+  stage.sweep(state, performance.now());
+  change({ draw: (state.draw + 1) % 1000 });
+};
 const setLight = (next) => {
   light = next;
   ask();

@@ -32,7 +32,7 @@ const hatch = (context, color) => {
   return hatches.get(color);
 };
 
-// Textures are drawn once, as small pictures of the page's color: the paler, the smaller the value.
+// Textures are drawn once, as small pictures of the page's color: the paler, the closer to 0 the value.
 const textures = new Map();
 const textureImage = (key, strength, make) => {
   const name = `${key} ${theme()}`;
@@ -43,12 +43,23 @@ const textureImage = (key, strength, make) => {
     const paint = parsedColor(plainColor("page"));
     for (let a = 0; a < rows; a += 1)
       for (let b = 0; b < columns; b += 1)
-        picture.data.set([...paint, Math.round(strength * (1 - clamp(at(a, b), -1, 1)))], 4 * (a * columns + b));
+        picture.data.set([...paint, Math.round(strength * (1 - Math.min(1, Math.abs(at(a, b)))))], 4 * (a * columns + b));
     const canvas = new OffscreenCanvas(columns, rows);
     canvas.getContext("2d").putImageData(picture, 0, 0);
     textures.set(name, canvas);
   }
   return textures.get(name);
+};
+// What a new draw makes of an old one, spreading from its left and its upper edge.
+const sweptImage = (old, image, along) => {
+  const canvas = new OffscreenCanvas(image.width, image.height);
+  const pen = canvas.getContext("2d");
+  pen.drawImage(old, 0, 0);
+  for (const [w, h] of [[Math.round(along * image.width), image.height], [image.width, Math.round(along * image.height)]]) {
+    pen.clearRect(0, 0, w, h);
+    pen.drawImage(image, 0, 0, w, h, 0, 0, w, h);
+  }
+  return canvas;
 };
 // A texture, folded as its matrix is.
 const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) => {

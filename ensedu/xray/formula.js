@@ -10,7 +10,7 @@ const sentenceOf = (method, M, layer) => {
     const own = spreads(method) ? "a mean and a standard deviation of r and s" : "its own vectors r and s";
     return M === 1 ? `One member, with W, and with ${own}.` : `${M} members share each W; each has ${own}.`;
   }
-  if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} has its own copy of every number.`;
+  if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} has numbers of its own.`;
   if (spreads(method)) return `A mean and a standard deviation for each weight of a matrix; ${plural(M, "sample")} predict.`;
   if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, and each leaves out different units.`;
   return "One network: every number is stored once.";

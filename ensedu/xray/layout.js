@@ -7,6 +7,8 @@ const LONG = 2; // a side longer than so many sides of a square with all numbers
 const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
+const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
+const PAIRED = 14; // pixels of a second line of words
 const UNDER = 26; // for m and n at the edges of a matrix
 
 // A long matrix is folded into strips beside each other, a flat one into bands below each other; its
@@ -48,7 +50,7 @@ const tilesOf = (layers, only) => {
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, tall: h > 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -71,19 +73,21 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 9 : 5);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side, air }, unit, thin) => {
+const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
   const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+  const drawn = wanted && thin >= THICK;
+  const strips = drawn ? 3 : 2; // of each vector: its means, its standard deviations, and what is drawn
   const sized = tiles.map((tile) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
     const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
-    return { tile, w, h, r, s, b, left: tile.plain ? apart : 2 * r + near, top: tile.plain ? apart : 2 * s + near, below: tile.bias ? b + 1 + air : 0 };
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: tile.plain ? apart : strips * s + near, below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
   // Four of them stand beside each other, so rather high than wide.
   const worst = ({ w, h }) => Math.max(1.5 * w, h);
-  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top };
+  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top, drawn };
 };
 // In shelves of at most this width; what is low stands below another where a shelf is high enough.
 const shelved = (sized, limit, apart) => {
@@ -171,8 +175,11 @@ const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
   const { members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const narrow = frame.width < NARROW || content.flat;
-  const head = isSolo(method) ? 0 : frame.head;
+  const phone = frame.width < NARROW;
+  // There one member has room beside W.
+  const pair = phone && content.one && !content.flat && M === 1 && members && !isApart(method) && !CURVES;
+  const narrow = (phone && !pair) || content.flat;
+  const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
@@ -185,26 +192,27 @@ const roomsOf = (content, method, M, unit, frame) => {
   const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
   // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
   const left = { x: 0, y: head };
-  const home = { x: 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
+  const home = { x: pair ? -portrait.left : 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * portrait.w + GAP > frame.width;
   // Where nothing is stored once, nothing keeps its room.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !CURVES;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (doubled ? 0.5 : 2) * GAP + content.under, frame.words), y: head };
-  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - content.under]; // no gap at the end, but on a phone
+  const once = { w: home.x + (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP + content.under, pair ? 0.45 * frame.width : frame.words), y: head };
+  const aside = pair ? 0 : content.under; // where m stands
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
   const rows = Math.ceil(M / most);
   const across = Math.ceil(M / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? M : 0;
   return {
-    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
-    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + content.under : 0),
+    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + aside : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
@@ -236,11 +244,17 @@ const compose = (content, method, M, unit, frame) => {
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
-        put(`r.${tile.id}.${i}`, left - r - air, top, r, h, "per_member", { ...member, texture: "r" });
-        put(`s.${tile.id}.${i}`, left, top - s - air, w, s, "per_member", { ...member, texture: "s" });
+        const drawn = portrait.drawn && spreads(method) ? 1 : 0;
+        if (drawn) {
+          put(`dr.${tile.id}.${i}`, left - r - air, top, r, h, "made", { ...member, texture: "dr", drawn });
+          put(`ds.${tile.id}.${i}`, left, top - s - air, w, s, "made", { ...member, texture: "ds", drawn });
+        }
+        const [out, up] = [left - drawn * (r + air), top - drawn * (s + air)];
+        put(`r.${tile.id}.${i}`, out - r - air, top, r, h, "per_member", { ...member, texture: "r" });
+        put(`s.${tile.id}.${i}`, left, up - s - air, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, left - 2 * r - 1.5 * air, top, r, h, "scales", member);
-          put(`S.${tile.id}.${i}`, left, top - 2 * s - 1.5 * air, w, s, "scales", member);
+          put(`R.${tile.id}.${i}`, out - 2 * r - 1.5 * air, top, r, h, "scales", member);
+          put(`S.${tile.id}.${i}`, left, up - 2 * s - 1.5 * air, w, s, "scales", member);
         }
       }
       const mine = apart || (members && !tile.plain && (!body || tile.head));

@@ -10,8 +10,10 @@ const stepOf = (key) => STEP * (key[0] === "W" ? 10 ** (2 - decimals) : 1);
 const squeezed = (value, fine) => {
   const size = Math.abs(value);
   const places = size < 1 ? decimals : (size < 10) + fine;
-  return Number.isInteger(value * 2) && size < 10 ? plainNumber(value) : plainNumber(Number(value.toFixed(places))).replace(/^(−?)0\./, "$1.");
+  return inCell(Number.isInteger(value * 2) && size < 10 ? value : Number(value.toFixed(places)));
 };
+// All with the 0 before their point, or all without where there are so many places that it has no room.
+const inCell = (value) => (decimals > 2 ? plainNumber(value).replace(/^(−?)0\./, "$1.") : plainNumber(value));
 const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumber(value));
 
 // What a method has of a layer: each array that is stored, and how an entry of a member's matrix comes about.
@@ -56,8 +58,8 @@ const isPartOf = (part, of, place) => {
 };
 
 // What a number is, as the page says it.
-const nameOfNumber = ({ random }, kind, i, ...at) => {
-  const letter = kind === "made" ? "W" : kind.replace(/^[σd]/, "");
+const nameOfNumber = ({ random, method }, kind, i, ...at) => {
+  const letter = kind === "made" ? madeName(method) : kind.replace(/^[σd]/, "");
   return `${kind[0] === "σ" ? "σ of " : random(kind) ? "μ of " : ""}${letter}${i < 0 ? "" : SUBSCRIPTS(i + 1)}[${at.map((k) => k + 1).join(", ")}]`;
 };
 // An equation, and what it means.
@@ -71,7 +73,7 @@ const tell = (arrays, key) => {
     const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
     return [`${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
   }
-  const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of W${SUBSCRIPTS(i + 1)}`;
+  const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of ${madeName(arrays.method)}${SUBSCRIPTS(i + 1)}`;
   if (kind === "dz") return [is, `This sample ${entry("z", i, ...at) ? "keeps" : "leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`];
   const drawn = kind === "made" ? "W" : kind[1];
   if (isMade(key) && random(drawn)) {
@@ -96,7 +98,7 @@ const close = (one, other) => Math.abs(one - other) < 1e-9;
 const TASKS = [
   {
     words: "Change one number so that every member moves.",
-    fits: ({ modulated }) => modulated,
+    fits: ({ modulated }, M) => modulated && M > 1,
     check: (_, edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
   },
   {
@@ -268,7 +270,7 @@ const makeNumbers = (on) => {
       const at = SUBSCRIPTS(i + 1);
       const made = strips.flatMap(([place, look, kind, name]) => [across(`s${place}`, look, `${kind}s`, i, `${name}s${at}`), down(`r${place}`, look, `${kind}r`, i, `${name}r${at}`)]);
       if (drops) made.push(down("r", "made", "dz", i, `z${at}`));
-      made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `W${at}, computed`));
+      made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `${madeName(arrays.method)}${at}, computed`));
       if (matrix.bias && (members || doubled)) made.push(across("b", ...(members ? ["biases", "b"] : ["made", "db"]), i, `b${at}`));
       if (whole) made.push(across("y", "made", "y", i, `y${at}`));
       blocks.push(block(`${members ? "member" : "sample"} ${i + 1}`, ...made));
@@ -317,9 +319,8 @@ const makeNumbers = (on) => {
     }
     for (const [key, cell] of cells) {
       const value = arrays.valueOf(key);
-      const text = plainNumber(value);
       if (isMade(key)) setText(cell, squeezed(value, arrays.varies && on.room() > NARROW));
-      else if (document.activeElement !== cell || drag) cell.value = text.length > 4 ? text.replace(/^(−?)0\./, "$1.") : text;
+      else if (document.activeElement !== cell || drag) cell.value = inCell(value);
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 4 * most : /^[Wm]/.test(key) ? most : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }

@@ -1,9 +1,12 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
+const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
+// What the book calls a member's matrix: W, or V where it is random while W is not.
+const madeName = (method) => (isModulated(method) && spreads(method) ? "V" : "W");
 const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {
@@ -34,11 +37,12 @@ const makeStage = (on) => {
 
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
+  let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
   let shaken = 0; // until when r and s, or W, shake
   let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
+  let [placed, marked, described, sized, shaded] = ["", "", "", "", false]; // where the zones stand, what is chosen, what the key is of, and of which size, whether values are seen
   const composed = new Map();
   const contents = remembered((layers) => tilesOf(layers));
 
@@ -63,7 +67,7 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix}`} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
   // What all stops take at most, so that sharing moves nothing but the weights.
@@ -85,24 +89,27 @@ const makeStage = (on) => {
 
   // On their way to a distribution r and s shake, and so does at a stop what is one.
   const isShaking = ({ share, method }, now) => !still.matches && !method && (now < shaken ? share > 1 : share > 1 && share < 2);
+  const isSweeping = (now) => now < drawnAt + 1.5 * SWEEP;
   const shakes = (state, now) => (box) => {
-    const fast = state.share > 2.5 ? ["W", "Z", "g"] : ["r", "s"];
+    const fast = state.share > 2.5 ? ["W", "Z", "g"] : drawn.some(({ id }) => id[0] === "d") ? ["d"] : ["r", "s"];
     if (!fast.includes(box.id[0]) || !isShaking(state, now)) return [0, 0];
     const size = Math.min(3, 1.2 + box.member / 8) * clamp(now < shaken ? (shaken - now) / 600 : 5 * (state.share - 1), 0, 1);
     const phase = box.x + 3 * box.y + 7 * box.member;
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
   // What a box looks like from near: the values of its matrix, or of its r or s.
-  const texturing = (state, layers, high) => (box) => {
+  const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
     if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && isWhole(state))) return null;
     const near = !isWhole(state);
     if (tile.rows === 1 && tile.plain) return null; // nothing is known of them
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
-    const key = `${layer}.${matrix} ${as} ${member} ${near} ${as === "made" ? `${state.draw} ${chosen(state)}` : ""} ${tile.m} ${tile.n}`;
+    const made = box.look === "made";
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
     shaded = true;
-    return textureImage(key, as === "made" ? 115 : near ? 90 : 28, () => texture({ ...state, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    // First r and s are drawn, then their matrix follows.
+    return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
   };
 
   const render = (state, layers, unit, lit, now) => {
@@ -144,8 +151,8 @@ const makeStage = (on) => {
     }
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
-    if (layout.vacant && !motion) drawVacant(context, layout);
-    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high), shake: shakes(state, now) });
+    if (layout.vacant && !motion && state.M <= CROWD) drawVacant(context, layout);
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
       if (CURVES) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frame);
@@ -158,7 +165,7 @@ const makeStage = (on) => {
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
-    return Boolean(motion) || isShaking(state, now);
+    return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
   // A place where nothing is stored once, for what will be.
@@ -201,13 +208,18 @@ const makeStage = (on) => {
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
+    // On a phone weights pass over them between two stops.
+    const share = wayOf(state)[2];
+    const seen = frame.width < NARROW ? 1 - 0.85 * Math.min(1, 8 * Math.min(share, 1 - share)) : 1;
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
       drawCurve(context, row, color, all, 1.25);
       const own = { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 };
       drawGap(context, own, 0.1);
+      context.globalAlpha = seen;
       drawCurve(context, row, color, own, 2);
+      context.globalAlpha = 1;
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -235,28 +247,32 @@ const makeStage = (on) => {
     }
     nameVectors(context, seen, !isWhole(state));
   };
-  // r and s of member 1 inside a matrix with room for it; and all parts of a layer that is a line, at their ends.
+  // r and s of member 1 upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
   const nameVectors = (context, seen, near) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
     const doubled = seen.some(({ id }) => id[0] === "Z");
+    const drawn = seen.some(({ id }) => id[0] === "d");
     for (const { id, member, tile, x, y, w, h } of seen) {
       if (!tile || member > 0) continue;
-      const [letter, ratio] = [id[0], tile.w / tile.h];
+      const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
-      context.font = `italic ${line ? 14 : 17}px ${SERIF}`;
+      context.font = `italic ${line || drawn ? 14 : 17}px ${SERIF}`;
       if (!line) {
         const long = Math.max(w, h);
-        if (member < 0 || !"rs".includes(letter) || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        const [middle, along] = [Math.max(5, x + w / 2), y + h / 2]; // upon it
+        const named = id[0] === "d" || (drawn ? "rsRS".includes(letter) && long > 110 : "rs".includes(letter));
+        if (member < 0 || !named || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
+        // Upon it; beside what is drawn its mean has the name of one, and none hides another.
+        const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
+        const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
         Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
         context.fillStyle = plainColor("ink");
-        context.fillText(letter, middle - 3.5, along + 4);
+        context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
@@ -318,12 +334,13 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, members ? "Stored by each member" : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].firstChild, members ? (state.M > 1 ? "Stored by each member" : "Stored by member 1") : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
+    field.classList.toggle("pair", Boolean(layout.pair));
     zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones[1].style.transform = `translate(${right.x}px, ${right.y - left.y}px)`;
@@ -344,12 +361,16 @@ const makeStage = (on) => {
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
+    const [stood, was] = [squareWords.textContent, sized];
+    sized = `${state.width} ${state.depth}`;
     setText(squareWords, `= ${roundWords(stands)}`);
+    // Another size at another scale is seen to be so.
+    if (stood && sized !== was && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : "",
       content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
-      shaded ? `Fainter means smaller (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       folds ? "What is long is cut into strips." : "",
       thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
     ].filter(Boolean).join(" "));
@@ -376,10 +397,11 @@ const makeStage = (on) => {
 
   // What a box is, in words.
   const wordsOf = ({ tile, member, id, look, numbers, layer: at }, layers, method) => {
-    const [letter, layer] = [id[0], layers[at]];
+    const [letter, layer] = [id[id[0] === "d" ? 1 : 0], layers[at]];
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
     const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
-    const of = `${{ g: "W", p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
+    const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
+    const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
@@ -426,6 +448,9 @@ const makeStage = (on) => {
       deafAt = seenAt;
       on.hover((hover = null));
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
+    },
+    sweep(state, now) {
+      if (!still.matches && !isWhole(state) && isModulated(chosen(state))) [old, drawnAt] = [state, now];
     },
     shake(now) {
       if (!still.matches) shaken = now + 1500;

@@ -66,19 +66,20 @@ const placesOf = (matrix, a, b) => {
 };
 
 // A texture of so many entries a side where it is square: how a matrix looks from afar, from -1 to 1. `as` is "stored"
-// by all, a member's own, or what member i makes of it, W ∘ r sᵀ; or r or s, along one side.
+// by all, a member's own, or what member i makes of it, W ∘ r sᵀ; or along one side r or s, stored, or as they are drawn.
 const texture = (state, layer, as, i, most, { strips, bands }) => {
   const matrix = sheetsOf(layer)[state.matrix];
-  if (as.length < 3) {
-    const [rows, columns] = as.endsWith("r") ? [Math.min(most * strips, matrix.m), 1] : [1, Math.min(most * bands, matrix.n)];
-    return { rows, columns, at: (a, b) => storedAt(state, layer, as, i, a + b) / (as.length > 1 ? 0.5 : 2) };
-  }
   const bins = as === "own" ? null : binsOf(layer, matrix);
   const rows = Math.min(rowsOf(matrix), Math.ceil(most / bands) * strips);
   const columns = Math.min(columnsOf(matrix), Math.ceil(most / strips) * bands);
   const method = methodOf(layer, chosen(state));
   const spread = (kind, ...place) => (spreads(method) ? storedAt(state, layer, `σ${kind}`, kind === "W" ? -1 : i, ...place) * chanceOf(state, kind, i, ...place) : 0);
   const factor = (kind, k) => storedAt(state, layer, kind, i, k) + spread(kind, k);
+  if (as.length < 3) {
+    const [kind, drawn] = [as.at(-1), as.length > 1];
+    const [rows, columns] = kind === "r" ? [Math.min(most * strips, matrix.m), 1] : [1, Math.min(most * bands, matrix.n)];
+    return { rows, columns, at: (a, b) => (drawn ? factor(kind, a + b) : storedAt(state, layer, kind, i, a + b)) / 2 };
+  }
   const at = (a, b) => {
     if (as === "own") return storedAt(state, layer, "W", i, a, b) / 3;
     const base = bins ? bins.at(Math.floor((a * bins.rows) / rows), Math.floor((b * bins.columns) / columns)) : storedAt(state, layer, "W", -1, a, b) / 3;

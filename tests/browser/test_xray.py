@@ -336,6 +336,17 @@ NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
     [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
 
 
+def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
+    with opened(xray("5-50-50-3", 1), "#method=rank1&zoom=layer&layer=2") as page:
+        place = page.locator(".canvas").bounding_box()
+        seen = []
+        for x in range(0, int(place["width"]), 3):
+            page.mouse.move(place["x"] + x, place["y"] + place["height"] / 2)
+            page.evaluate(FRAME)
+            seen.append(page.locator(".pointed").text_content().split(" of layer")[0])
+        assert list(dict.fromkeys(filter(None, seen))) == ["W", "σ of r₁", "μ of r₁", "r₁", "V₁"]
+
+
 @pytest.mark.parametrize(
     ("method", "factors"), [("rank1", "rs"), ("mean_field", ""), ("mc_dropout", "z")]
 )
@@ -345,7 +356,8 @@ def test_what_is_drawn_is_seen_beside_what_is_stored(method, factors, opened):
         for a, b in product(range(1, 5), range(1, 4)) if factors else ():
             drawn = [made[f"{letter}₁[{b if letter == 's' else a}]"] for letter in factors]
             expected = prod(drawn, start=stored[f"W[{a}, {b}]"])
-            assert made[f"W₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
+            name = "V" if method == "rank1" else "W"
+            assert made[f"{name}₁[{a}, {b}]"] == pytest.approx(expected, abs=0.051)  # as shown
         spreads = [name.removeprefix("σ of ") for name in stored if name.startswith("σ of ")]
         assert bool(spreads) == (method != "mc_dropout")
         for name in spreads:  # nothing rare is seen first
@@ -492,7 +504,7 @@ def test_axe_finds_nothing(mode, browser, opened):
 
 @pytest.fixture
 def book_page(browser, tmp_path, monkeypatch):
-    """A page with an X-ray as a figure, far below a link that sets it, read from a folder."""
+    """A page with an X-ray as a figure, and links that set it: above, right below and far below."""
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path / "_static" / "frames"))
     figure = xray_figure(
         "4-6-5-3", zoom="share", hides=["members", "methods"], name="fig-a", alt="a", caption="b"
@@ -504,7 +516,7 @@ def book_page(browser, tmp_path, monkeypatch):
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
         f"<p>{link}</p><div style='height: 300px'></div>"
-        f"<figure>{html}</figure><p>{link}</p>{small.TALL}"
+        f"<figure>{html}</figure><p>{link}</p>{small.TALL}<p>{link}</p>"
     )
     small.write(tmp_path / "empty.html", "A chapter", body, css, BUNDLE.classic(), own)
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
@@ -552,7 +564,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
 
 def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
     page = book_page()
-    inside, link = page.frame_locator("iframe"), page.get_by_role("link", name="eight").last
+    inside, link = page.frame_locator("iframe"), page.get_by_role("link", name="eight").nth(1)
     inside.locator(".gauge strong", has_text="332").wait_for()
     page.wait_for_timeout(400)
     frame = page.locator("iframe")

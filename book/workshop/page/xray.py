@@ -28,7 +28,7 @@ CURVED = (842, 854)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
     "single": (701, 690), "deep_ensemble": (573, 785), "batch_ensemble": (789, 793),
-    "rank1": (790, 1125),
+    "rank1": (790, 919),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.

@@ -26,8 +26,8 @@ CAPTION = (
 )
 ALT = (
     "A gray square of 50 by 50 weights, stored once. Beside it one member, a square that is "
-    "computed from one sample, with two strips at the left and two above, solid and hatched, and a "
-    "strip of biases below."
+    "computed from one sample, with three strips at the left and three above, hatched, solid and "
+    "dashed, and a strip of biases below."
 )
 MOVED = (
     "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "
