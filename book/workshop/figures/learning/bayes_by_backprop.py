@@ -173,7 +173,7 @@ class Lines(Computed):
                 left.plot(*(found[one] for one in names), gid=moves(*names), **own)
                 curves.append((found[name], own | {"gid": moves("x", name)}))
             write_key(figure, key)
-            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5))
+            left.set(xlim=(-1.5, 1.5), ylim=(-0.5, 0.5))
             left.set_title("two weights", loc="left")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
             draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))

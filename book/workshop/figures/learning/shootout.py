@@ -124,7 +124,9 @@ class Forest:
     def say(self, temperature: str) -> str:
         rows = self.effects[temperature]
         better = [brief(n) for n in best_first(rows) if rows[n].word.startswith("better")]
-        all_alike = "With a temperature for all" if temperature == "with" else "Without one"
+        all_alike = (
+            "With a temperature for all" if temperature == "with" else "Without a temperature"
+        )
         if not better:
             return f"{all_alike}, nobody is better than one network for sure."
         if len(better) > NAMED:
