@@ -101,7 +101,8 @@ export const plot = (holder, parts, built) => {
         apart(ends, view.y - LINE / 2, view.y + view.height + LINE / 2).forEach((place, i) => {
           const [[words, lead], right] = [named[i].named, view.x + view.width];
           words.setAttribute("transform", `translate(${right + BEGIN} ${place + MIDDLE})`);
-          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([right, right + BEGIN - 3], [ends[i], place]) : "");
+          const end = x.to(numbers[named[i].of[0]].at(-1));
+          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([end, right + BEGIN - 3], [ends[i], place]) : "");
         });
       }
     };
