@@ -43,6 +43,7 @@ def effects(
     levels: Mapping[str, str] | None = None,
     colors: Mapping[str, str] | None = None,
     xlim: Mapping[str, Ends] | None = None,
+    xlabel: str = "",
 ) -> Figure:
     """Draw a mean difference with its interval a row, a panel a score, and a line at 0.
 
@@ -64,6 +65,8 @@ def effects(
         them without. Where all have one, it is that of marks alone.
     xlim
         Titles to the ends of their axes. By default each holds its intervals, and 0.
+    xlabel
+        What stands below each axis, such as which way is better.
     """
     names = list(dict.fromkeys(name for table in columns.values() for name in table))
     methods = {name: name for name in names} | dict(colors or {})
@@ -81,7 +84,8 @@ def effects(
     with house_style():
         figure, found = panels(
             len(columns), height=row * len(names), columns=MOST_ACROSS, sharey=not narrow,
-            left=left, right=MARGIN, above=above + 0.12, below=TICKS, top=LINE * key_rows(KEY),
+            left=left, right=MARGIN, above=above + 0.12,
+            below=TICKS + LINE * bool(xlabel), top=LINE * key_rows(KEY),
         )  # fmt: skip
         for i, (axes, (title, table)) in enumerate(zip(found, columns.items(), strict=True)):
             every = [end for interval in table.values() for end in interval]
@@ -117,6 +121,7 @@ def effects(
                     pen |= {"xycoords": "data", "ha": "center", "va": "bottom"}
                     axes.annotate(words, (table[name][1], y), (0, 6), **pen)
             axes.set_label(title)
+            axes.set_xlabel(xlabel, fontsize=SMALL)
             axes.set_ylim(len(names), 0)
             set_row_axis(axes, ends, width, OUT)
             axes.grid(visible=False)  # each mean has its number

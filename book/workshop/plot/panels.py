@@ -318,7 +318,7 @@ def name_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[str, Number, Numb
     to = left + width + START
     for text, (*_, own), x, y, at in zip(words, ends, xs, ys, found, strict=True):
         if abs(at - y) > 0.03 or x < left + width - 0.1:
-            leader = Line2D([x + 0.05, to - 0.04], [y, at], color=own, lw=0.8, alpha=0.7)
+            leader = Line2D([x, to - 0.04], [y, at], color=own, lw=0.8, alpha=0.7)
             leader.set(gid=LEADER, label=text)
             leader.set_transform(figure.dpi_scale_trans)
             figure.add_artist(leader)

@@ -67,13 +67,16 @@ def test_a_forest_says_who_is_better_on_one_axis():
         assert all(ranges(one) == ranges(figures[0]) for one in figures)
         assert len({one.get_figheight() for one in figures}) == 1
     assert forest.say("without") == (
-        "Without one, better than one network: rival with number 3, rival with number 2."
+        "Without a temperature, better than one network: rival with number 3, rival with number 2."
     )
     assert forest.say("with") == (
         "With a temperature for all, 4 of 4 are better than one network; rival with number 3 leads."
     )
     nobody = best.Forest({"without": rows("unclear", "worse", "practically equal")})
-    assert nobody.say("without") == "Without one, nobody is better than one network for sure."
+    assert (
+        nobody.say("without")
+        == "Without a temperature, nobody is better than one network for sure."
+    )
 
 
 def test_a_data_set_is_one_dot_a_row():

@@ -47,7 +47,7 @@ KINDS = {
         lambda **g: small(**DISTRIBUTIONS, **g), "trainer",
         "Means and standard deviations of r and s, trained on 60 points",
     ),
-    "digit": (DrawDigit, "digit", f"A drawing that may be {START}, and the 8 × 8 pixels"),
+    "digit": (DrawDigit, "digit", f"A drawing of {START}, and the 8 × 8 pixels"),
 }  # fmt: skip
 VOID = {"img", "source", "input"}
 

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from numpy import ndarray as Array
 
 from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, LANE, NAME_OF_ZERO, WAYS, keep_off_zero
-from workshop.plot.moving import POINTS, Computed, moves, steps
+from workshop.plot.forest import BAND, NAME_OF_ZERO, WAYS, keep_off_zero
+from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import (
     EDGE,
     LINE,
@@ -53,10 +54,14 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
 ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
+#: Inches from the axis to the first row, more than half of the next one.
+ABOVE = (0, 0.14)
 #: How much of an axis is covered, beyond what is paid.
 BEYOND = 0.15
-#: How much of the row of who is struck out, and inches of it on a phone, below its name.
-FADED, MARK = 0.5, 0.15
+#: Units that an interval keeps off 0, if it leaves it out.
+OFF = 0.1
+#: How strong the marks of who is struck out are.
+FADED = 0.4
 
 
 class Budget(Computed):
@@ -88,6 +93,7 @@ class Budget(Computed):
         self.data = {
             "better": [*map([*names].index, better)],
             "rows": [*reversed(range(len(names)))],
+            "gains": [*map(_gain, self.beside.values())],
             "ends": {price: ends for price, (_, ends, _) in PRICES.items()},
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
@@ -109,7 +115,10 @@ class Budget(Computed):
             found["said"] = 2 * found["said"] + int(not out[k])
         for k, row in enumerate(rows):
             found[f"row_{k}"] = [row if out[k] else np.nan] * 2
-        found |= {"bottom": [-0.5] * 2, "top": [len(rows) - 0.5] * 2}
+            found[f"fit_{k}"] = [np.nan if out[k] else row] * 3
+            found[f"gain_{k}"] = gain = self.data["gains"][k]
+            found[f"middle_{k}"] = gain[1:2] * 3
+        found |= {"bottom": [-0.5] * 2, "top": [len(rows)] * 2}
         for price, limit in budget.items():
             found |= {
                 f"{price}_beyond": [limit, ends[price][1]],
@@ -121,55 +130,50 @@ class Budget(Computed):
     def draw(self, **budget: Any) -> Figure:
         """Draw a row a contestant, the best first: its gain and its prices, and who is too dear."""
         narrow, found = look().narrow, self.numbers(**budget)
-        row, above, apart, price = (both[narrow] for both in (ROW, NAME, APART, PRICE))
+        row, above, apart, price, air = (both[narrow] for both in (ROW, NAME, APART, PRICE, ABOVE))
         count, step, head = len(self.names), row + above, LINE * (1 + narrow) + 0.08
         with plot.house_style():
             longest = max(inches(name, TITLE, "bold") for name in self.names.values())
             left = EDGE + (0.1 if narrow else longest + 0.2)
             width = look().width - left - len(PRICES) * (apart + price) - 2 * EDGE
             # Below its ends an axis has its ticks, as it has below all rows.
-            under = head + LINE + above / 2
-            figure = Figure(figsize=(look().width, under + count * step + 0.32))
-            gains = place(figure, left, under, width, count * step)
+            under = head + LINE
+            tall = air + count * step
+            figure = Figure(figsize=(look().width, under + tall + 0.32))
+            gains = place(figure, left, under, width, tall)
             set_row_axis(gains, GAINS, width, 0.2)
             gains.axvspan(-DELTA, DELTA, zorder=0, **BAND)
             gains.tick_params(labeltop=True)
-            gains.set_ylim(-0.5, count - 0.5)
+            gains.set_ylim(-0.5, count - 0.5 + air / step)
             size = SMALL if narrow else TITLE
             for k, (y, (name, words)) in enumerate(
                 zip(self.data["rows"], self.names.items(), strict=True)
             ):
                 _draw_gain(gains, y, name, self.beside[name])
+                _draw_fit(gains, k, found, name, self.beside[name].word)
                 wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
                 x = left if narrow else left - 0.14 - wide
-                middle = under + (k + 0.5) * step - narrow * 0.06
+                middle = under + air + (k + 0.5) * step - narrow * 0.06
                 at = middle - narrow * (step / 2 - 0.1)
                 style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
-                if narrow:  # where names stand the lines of their panel pause
-                    top = y + 0.5 - 0.04 / step
-                    gains.axhspan(top - NAME[1] / 2 / step, top + NAME[1] / 2 / step, **LANE)
+                if narrow:  # lines of its panel keep off its letters
+                    style["path_effects"] = [withStroke(linewidth=3, foreground=PAGE)]
                 write(figure, x, at, words, va="center", **style)
-                # Its row fades, but not its name, which is struck out.
-                high = MARK if narrow else step
-                faded = place(figure, left, under + (k + 0.5) * step - high / 2, width, high)
-                cover = {"color": PAGE, "alpha": FADED, "lw": POINTS * high, "label": "_faded"}
-                strike = {"color": own, "lw": 0.7, "label": "_struck"}
                 named = place(figure, x, at - step / 2, wide, step)
-                for over, looks in ((faded, cover), (named, strike)):
-                    over.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
-                    over.axis("off")
-                    over.plot(
-                        found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
-                        solid_capstyle="butt", **looks,
-                    )  # fmt: skip
+                named.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
+                named.axis("off")
+                named.plot(
+                    found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
+                    color=own, lw=0.7, label="_struck", solid_capstyle="butt",
+                )  # fmt: skip
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
             write(figure, zero, head - LINE / 2 - 0.05, NAME_OF_ZERO, **REFERRED)
-            keep_in_sight(figure, head - LINE - 0.05, 2 * LINE + 0.09)
+            keep_in_sight(figure, 0, under)
             for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
                 corner = left + width + apart + i * (apart + price), under
-                paid = place(figure, *corner, price, count * step)
+                paid = place(figure, *corner, price, tall)
                 paid.set(xscale="log", ylim=gains.get_ylim())
                 set_axis(paid.xaxis, ends, {tick: str(tick) for tick in ticks})
                 paid.tick_params(labeltop=True)
@@ -191,36 +195,64 @@ class Budget(Computed):
                     )
                 x = corner[0] + price / 2
                 write(figure, x, head - LINE / 2 - 0.05, name, ha="center", va="center")
-                high = place(figure, *corner, price, count * step)
-                high.set(xscale="log", xlim=ends, ylim=gains.get_ylim(), zorder=3)
-                high.axis("off")
-                high.fill_between(
+                beyond = place(figure, *corner, price, tall)
+                beyond.set(xscale="log", xlim=ends, ylim=gains.get_ylim(), zorder=3)
+                beyond.axis("off")
+                beyond.fill_between(
                     found[f"{name}_beyond"], found["bottom"], found["top"], color=MUTED, lw=0,
                     alpha=BEYOND, label="_beyond", gid=moves(f"{name}_beyond", "bottom", "top"),
                 )  # fmt: skip
-                high.plot(
+                beyond.plot(
                     found[name], found[f"{name}_high"], "o", ms=5.5, color=INK, label="_high",
                     gid=moves(name, f"{name}_high"),
                 )  # fmt: skip
         return figure
 
 
+def _gain(one: Pooled) -> list[float]:
+    """Return the ends of an interval as it is drawn, and its middle between them."""
+    low = max(one.low, OFF) if one.low > 0 else one.low
+    high = min(one.high, -OFF) if one.high < 0 else one.high
+    return [round(float(value), 3) for value in (low, one.middle, high)]
+
+
 def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
-    """Draw the interval and the middle of a row; what leaves the axis is an arrowhead."""
+    """Draw a row as it is struck out, faint; what leaves the axis is an arrowhead."""
     own, called = PALETTE.get(name, SHARED), reading.label(name)
     axes.plot(
-        [one.low, one.high], [y, y], color=own, lw=3, solid_capstyle="butt",
+        [one.low, one.high], [y, y], color=own, lw=3, solid_capstyle="butt", alpha=FADED,
         label=f"{called}, interval",
     )  # fmt: skip
+    marker: dict[str, Any] = {"marker": MARKERS.get(name, "o"), "ms": 8, "mew": 1.3}
+    axes.plot([one.middle], [y], color=PAGE, label="_clear", **marker)
     axes.plot(
-        [one.middle], [y], marker=MARKERS.get(name, "o"), ms=8, color=own, mew=1.3,
-        mfc=own if one.word == "better" else PAGE, label=f"{called}, middle",
+        [one.middle], [y], color=own, alpha=FADED, mfc=own if one.word == "better" else "none",
+        label=f"{called}, middle", **marker,
     )  # fmt: skip
     keep_off_zero(axes, (one.low, one.high), y, GAINS)
     low, high = GAINS
-    for end, marker, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
+    for end, marked, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
         if out:
-            axes.plot([end], [y], marker, ms=7, color=own, mec=PAGE, clip_on=False, label="_out")
+            axes.plot(
+                [end], [y], marked, ms=7, color=own, mew=0, clip_on=False,
+                label="_out",
+            )  # fmt: skip
+
+
+def _draw_fit(axes: Axes, k: int, found: dict[str, Any], name: str, word: str) -> None:
+    """Draw the interval and the middle of a row that is paid for."""
+    own, y = PALETTE.get(name, SHARED), f"fit_{k}"
+    axes.plot(
+        found[f"gain_{k}"], found[y], color=own, lw=3, solid_capstyle="butt", label="_fit",
+        gid=moves(f"gain_{k}", y),
+    )  # fmt: skip
+    # A hollow marker is one of the page's color on another.
+    hollow = [] if word == "better" else [(PAGE, 5.6, 1.1)]
+    for color, size, edge in ((own, 8, 1.3), *hollow):
+        axes.plot(
+            found[f"middle_{k}"], found[y], ls="", marker=MARKERS.get(name, "o"), ms=size, mew=edge,
+            color=color, label="_fit", gid=moves(f"middle_{k}", y),
+        )  # fmt: skip
 
 
 def draw_ends(

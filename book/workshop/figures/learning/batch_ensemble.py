@@ -4,8 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.plot.panels import RIGHT, beside, inches, panels, set_axis
-from workshop.plot.style import INK, MARKERS, Figure, color, house_style
+from workshop.plot.panels import (
+    LINE,
+    RIGHT,
+    beside,
+    inches,
+    key_rows,
+    panels,
+    set_axis,
+    write_key,
+)
+from workshop.plot.style import INK, MARKERS, MUTED, PAGE, Figure, color, house_style
 
 # Captions.
 LIVE = (
@@ -23,9 +32,10 @@ ALIKE = (
     "often they would if each were wrong independently. Means over 10 splits."
 )
 DIVERSITY = (
-    "Members that differ more make a good ensemble, or a bad one. Marks: trained on the average of "
-    "the members' losses. An arrow leads to the same ensemble trained on its own loss. Digits, "
-    "each end at its own learning rate; means over 10 splits, 3 initializations on each."
+    "Members that differ more make a good ensemble, or a bad one. Full marks: trained on the "
+    "average of the members' losses. An arrow leads to the same ensemble trained on its own loss; "
+    "from N(1, 0.1²) that was not tried. Digits, each end at its own learning rate; means over 10 "
+    "splits, 3 initializations on each."
 )
 
 GRAY = color("single")
@@ -38,6 +48,14 @@ BESIDE = {
     "N(1, 0.1²)": ((8, 6), "left"), "N(1, 0.5²)": ((-8, -5), "right"),
     "random signs": ((0, -18), "center"), "deep ensemble": ((-12, -1), "right"),
 }  # fmt: skip
+
+#: How far the arrow of a name is bent.
+BENT = {"random signs": 0.45}
+#: What an ensemble is trained on.
+LOSSES: dict[str, dict[str, Any]] = {
+    "on members' losses": {"color": MUTED, "ls": "", "marker": "o", "ms": 9},
+    "on its own loss": {"color": MUTED, "ls": "", "marker": "o", "ms": 9, "mfc": PAGE, "mew": 1.6},
+}
 
 
 def method_of(name: str) -> str:
@@ -108,20 +126,24 @@ class Diversity:
     def draw(self) -> Figure:
         """Draw a dot or an arrow a name."""
         with house_style():
-            figure, [axes] = panels(1, height=3.6)
+            figure, [axes] = panels(1, height=3.6, top=LINE * key_rows(LOSSES))
+            write_key(figure, LOSSES)
             axes.axhline(self.single, color=GRAY, lw=1.6)
             beside(axes, "one network", (0.3, self.single), (0, -6), GRAY, va="top")
             for name, ends in self.ends.items():
                 own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
-                arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
+                arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 5}
+                # Around what stands on its way.
+                arrow["connectionstyle"] = f"arc3,rad={BENT.get(name, 0)}"
+                mark: dict[str, Any] = {"color": own, "marker": MARKERS[method_of(name)], "ms": 9}
                 for end in places[1:]:
                     axes.annotate("", end, places[0], arrowprops=arrow)
-                    if name == "N(1, 0.5²)":
-                        beside(axes, "trained on its own loss", end, (-8, 0), own, ha="right")
-                axes.plot(*places[0], color=own, marker=MARKERS[method_of(name)], ms=9)
+                    axes.plot(*end, mfc=PAGE, mew=1.6, **mark)
+                axes.plot(*places[0], **mark)
                 where, side = BESIDE[name]
                 beside(axes, name, places[0], where, own, ha=side, weight="bold")
-            axes.set(xlabel="two members disagree, %", ylabel="NLL of the ensemble")
+            axes.set(xlabel="two members disagree, %")
+            axes.set_title("NLL of the ensemble: lower is better", loc="left")
             axes.set(xscale="log", ylim=(0.06, 0.16))
             axes.minorticks_off()
             set_axis(axes.xaxis, (0.15, 12), {x: f"{x:g}" for x in (0.2, 0.5, 1, 2, 5, 10)})

@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 
 from ensedu.uncertainty import MeanDifference
 from workshop import plot
+from workshop.plot.forest import WAYS
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import LINE, ends_room, name_curves, number_ticks, write_key
 from workshop.plot.style import AREA, INK, MUTED, Figure, color
@@ -173,7 +174,7 @@ class Lines(Computed):
                 left.plot(*(found[one] for one in names), gid=moves(*names), **own)
                 curves.append((found[name], own | {"gid": moves("x", name)}))
             write_key(figure, key)
-            left.set(xlim=(-1.25, 1.25), ylim=(-0.5, 0.5))
+            left.set(xlim=(-1.5, 1.5), ylim=(-0.5, 0.5))
             left.set_title("two weights", loc="left")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
             draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))
@@ -255,6 +256,7 @@ class Settings:
             resolved={t: [name for title, name in self.sure if title == t] for t in self.effects},
             levels={title: f"base: {value:.2f}" for title, value in self.base.items()},
             colors=dict.fromkeys(next(iter(self.effects.values())), "mean_field"),
+            xlabel=" · ".join(WAYS),
         )
 
     def say(self) -> str:

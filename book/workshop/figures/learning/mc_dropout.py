@@ -37,8 +37,8 @@ SPREAD = (
 )
 PASSES = (
     "In four of eight cases 64 passes with masks beat one pass with masks off, in four they do "
-    "not. Both are the same networks, trained with masks; gray: trained without. Further left is "
-    "better; means over 10 splits."
+    "not. Both are the same networks, trained with masks. Further left is better; means over 10 "
+    "splits."
 )
 DOUBT = (
     "In the gap, where it should doubt most, dropout in one hidden layer doubts least. Standard "
@@ -116,7 +116,7 @@ class Passes:
             "trained without": {"color": GRAY, "lw": 1.5},
         }
         with house_style():
-            figure, found = panels(2, height=1.5, top=key_room())
+            figure, found = panels(2, height=1.5, sharex=True, top=key_room())
             for axes, (digits, on), off in zip(
                 found, self.on.items(), self.off.values(), strict=True
             ):
@@ -126,10 +126,11 @@ class Passes:
                     axes.plot(values, rows, label=name, **key[name])
                 axes.set(ylim=(-0.6, len(rows) - 0.4), xlabel="NLL, nats a digit")
                 axes.margins(x=0.08)
-                axes.xaxis.set_major_locator(MultipleLocator(0.02))
+                axes.xaxis.set_major_locator(MultipleLocator(0.05))
                 axes.set_yticks(rows, [f"{rate:g}" for rate in self.rates])
-                axes.set_title(f"rate, {digits} digits", loc="left")
+                axes.set_title(f"{digits} digits", loc="left")
                 axes.grid(axis="x")
+            found[0].set_ylabel("rate")
             write_key(figure, key)
         return figure
 

@@ -17,8 +17,9 @@ from ensedu.uncertainty.pooling import Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.page.method_table import method_table
-from workshop.plot.panels import RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
+from workshop.plot.panels import LINE, RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
 from workshop.plot.style import INK, MUTED, Figure, color, house_style, label
+from workshop.plot.text_layout import SMALL
 
 # Captions.
 FOREST = (
@@ -124,7 +125,9 @@ class Forest:
     def say(self, temperature: str) -> str:
         rows = self.effects[temperature]
         better = [brief(n) for n in best_first(rows) if rows[n].word.startswith("better")]
-        all_alike = "With a temperature for all" if temperature == "with" else "Without one"
+        all_alike = (
+            "With a temperature for all" if temperature == "with" else "Without a temperature"
+        )
         if not better:
             return f"{all_alike}, nobody is better than one network for sure."
         if len(better) > NAMED:
@@ -158,11 +161,16 @@ class Luck:
         strewn = np.random.default_rng(0).uniform(-STREWN, STREWN, n)
         with house_style():
             left = 2 * RIGHT + max(inches(name, TITLE, "bold") for name in rows)
-            figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=0.1)
+            figure, (axes,) = panels(1, height=len(rows) * ROW, left=left, above=LINE + 0.1)
             for y, each in enumerate(self.differences):
                 axes.plot(each, y + strewn, "o", ms=4.5, alpha=0.85, mew=0, color=own)
             for y, far, of in ((splits, self.gain, own), (splits + 1, self.unit, MUTED)):
                 axes.plot([-far, 0], [y, y], lw=9, solid_capstyle="butt", color=of)
+            ways = f"\N{LEFTWARDS ARROW} {label(self.method)} lower", "higher \N{RIGHTWARDS ARROW}"
+            for x, ha, words in zip((0, 1), ("left", "right"), ways, strict=True):
+                axes.text(
+                    x, 1.01, words, transform=axes.transAxes, ha=ha, va="bottom", fontsize=SMALL
+                )
             axes.axvline(0, color=color("single"), lw=1.4)
             axes.axhline(splits - 0.5, color=MUTED, lw=0.8)  # what follows sums them up
             axes.set(xlabel=f"difference in NLL on {self.data}, nats")

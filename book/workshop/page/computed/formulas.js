@@ -141,14 +141,19 @@ const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, wi
 };
 
 // Whom a budget pays for: which prices are too high, and which names are struck out.
-const budget = ({ better, rows, ends, ...prices }, limits) => {
+const budget = ({ better, rows, gains, ends, ...prices }, limits) => {
   const high = (price, k) => prices[price][k] > limits[price];
   const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
   const found = {
     fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
-    across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length - 0.5, rows.length - 0.5],
+    across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length, rows.length],
   };
-  rows.forEach((row, k) => (found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN)));
+  rows.forEach((row, k) => {
+    found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN);
+    found[`fit_${k}`] = Array(3).fill(out[k] ? NaN : row);
+    found[`gain_${k}`] = gains[k];
+    found[`middle_${k}`] = Array(3).fill(gains[k][1]);
+  });
   for (const price of Object.keys(limits)) {
     found[price] = prices[price];
     found[`${price}_beyond`] = [limits[price], ends[price][1]];

@@ -1,7 +1,7 @@
 // Curves over a picture of their axes: what moves in it is drawn again, in points of the picture.
 const NARROW = matchMedia("(max-width: 600px)");
 const LINE = 14.4; // points, of names below each other
-const [LEAD, BEGIN, MIDDLE] = [4, 17.3, 3.9]; // from a curve's end to its name, and below the name's middle
+const [BEGIN, MIDDLE] = [17.3, 3.9]; // from a curve's end to its name, and below the name's middle
 
 export const shape = (tag, attributes = {}) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -101,7 +101,8 @@ export const plot = (holder, parts, built) => {
         apart(ends, view.y - LINE / 2, view.y + view.height + LINE / 2).forEach((place, i) => {
           const [[words, lead], right] = [named[i].named, view.x + view.width];
           words.setAttribute("transform", `translate(${right + BEGIN} ${place + MIDDLE})`);
-          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([right + LEAD, right + BEGIN - 3], [ends[i], place]) : "");
+          const end = x.to(numbers[named[i].of[0]].at(-1));
+          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([end, right + BEGIN - 3], [ends[i], place]) : "");
         });
       }
     };

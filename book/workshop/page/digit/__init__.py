@@ -40,7 +40,7 @@ EXAMPLES: dict[str, tuple[list[int], Drawing]] = {
     "a house": ([], from_text("20,94 20,44 50,10 80,44 80,94 20,94")),
     "a wave": ([], from_text("~10,50 25,20 40,80 55,20 70,80 90,50")),
 }  # fmt: skip
-START = "a 4 or a 9"
+START = "an E"
 #: Shown first beside one network: the first method with members.
 METHOD = next(key for key, row in METHODS.items() if row.members)
 
@@ -134,7 +134,7 @@ class DrawDigit:
                 f"{expected:.2f} nats of expected entropy and {max(0.0, information):.2f} of "
                 f"mutual information.{own}"
             )
-        return f"A drawing that may be {START}, and the 8 × 8 pixels seen of it. {' '.join(words)}"
+        return f"A drawing of {START}, and the 8 × 8 pixels seen of it. {' '.join(words)}"
 
     def figure(self) -> plot.Figure:
         """Draw the first drawing, what is seen of it, and what is said."""

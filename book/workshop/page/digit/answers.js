@@ -174,10 +174,9 @@ export const digitAnswers = () => {
   const legend = make(
     "p",
     { class: "ensedu-legend" },
-    make("i", { class: "expected" }),
-    "expected entropy, meant as aleatoric + ",
-    make("span", {}, make("i"), "mutual information"),
-    ", meant as epistemic; bars end at 2.30 nats",
+    make("span", {}, make("i", { class: "expected" }), "aleatoric: expected entropy"),
+    make("span", {}, make("i"), "epistemic: mutual information"),
+    "Bars end at 2.30 nats.",
   );
   let rows = null;
 
