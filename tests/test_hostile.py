@@ -272,7 +272,7 @@ for module in ("torch", "losses"):
     }
 for key, row in methods.METHODS.items():
     name = "linear" if key == "single" else key
-    options = {"kernel_size": 3, "bias": True, "ensemble_size": M if row.members else None}
+    options = {"kernel_size": 3, "bias": True, "ensemble_size": M if row.has_members else None}
     options |= {"samples": 2} if row.stochastic else {}
     OTHERS[f"counting.{name}"] = options
 OTHERS["costs.layer"] = {

@@ -35,6 +35,7 @@ INSIDE = {
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),
         ("module_specs", "member_weights"),
+        ("pass_changes",),
         ("traced", "runner", "model_checks", "member_copies"),
         ("model_ensemble",),
         ("ensemble",),

@@ -89,7 +89,7 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
     found = Choice(lengths=contestant.lengths(task))
-    for number, setting in enumerate(contestant.tries):
+    for number, setting in enumerate(contestant.settings):
         scores = []
         for i, epochs in enumerate(found.lengths):
             job = Job(
@@ -150,8 +150,8 @@ def run_split(
     before = time.thread_time()
     choice = choose(task, data, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    scored, more, setting = [], {}, contestant.tries[choice.best_setting]
-    for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
+    scored, more, setting = [], {}, contestant.settings[choice.best_setting]
+    for start in range(checks.positive_int("starts", starts) if contestant.is_random else 1):
         before = time.thread_time()
         trained = fresh_start(task, data, name, contestant, split, start, setting, choice.length)
         seconds = time.thread_time() - before

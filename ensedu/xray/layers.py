@@ -132,7 +132,7 @@ def read_model(
         convert(shell, "last_layer", 1, head=head)
     named = {"head": head, "shared": shared, "modulated": modulated}
     tried = {
-        method: try_conversion(method, shell, (1, 2) if row.members else (1,), **named)
+        method: try_conversion(method, shell, (1, 2) if row.has_members else (1,), **named)
         for method, row in METHODS.items()
     }
     made = {method: one for method, one in tried.items() if one.refused is None}

@@ -275,7 +275,7 @@ def test_a_tiny_standard_deviation_has_a_finite_kl(std):
 
 @pytest.mark.parametrize("method", ["single", "deep_ensemble", "batch_ensemble", "mean_field"])
 def test_a_convolution_starts_where_torchs_does(method):
-    members = [M] if METHODS[method].members else []
+    members = [M] if METHODS[method].has_members else []
     kind, rng = layer_class(method, "Conv2d"), np.random.default_rng(1)
     for key, values in kind(13, 101, (5, 3), *members, rng=rng).params.items():
         if key in ("weight", "bias", "weight_mean", "bias_mean"):

@@ -52,7 +52,7 @@ def network_row(row: Method) -> dict[str, Any]:
     prior.
     """
     means = (array.name for array in row.arrays if array.name.endswith("_mean"))
-    flags = ("members", "modulated", "stochastic", "drops_units")
+    flags = ("has_members", "modulated", "stochastic", "drops_units")
     return {flag: getattr(row, flag) for flag in flags} | {
         "arrays": [
             {"name": array.name, "axes": array.shape.replace(" ", ""), "role": array.role}
