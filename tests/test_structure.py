@@ -30,7 +30,7 @@ INSIDE = {
     "ensedu.torch": (
         ("network", "models", "twins", "trees", "inputs"),
         ("losses", "membership", "ensembling"),
-        ("train", "by_method"),
+        ("train", "conversions"),
     ),
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),

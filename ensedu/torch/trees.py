@@ -76,7 +76,7 @@ def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
     return pairs
 
 
-def stack_nested(trees: Sequence[Any], name: str) -> Any:
+def stack_trees(trees: Sequence[Any], name: str) -> Any:
     """Return one tree of the shape of all `trees`, with their tensors stacked along a first axis.
 
     Their structure, the shapes of their tensors and all that is no tensor must be equal.
@@ -93,7 +93,7 @@ def stack_nested(trees: Sequence[Any], name: str) -> Any:
     return map_tensors(lambda path, _: torch.stack([x[path] for x in tensors]), trees[0], name)
 
 
-def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
+def join_trees(trees: Sequence[Any], name: str, axis: int) -> Any:
     """Return one tree of the shape of all `trees`, their tensors joined along an axis.
 
     All that is no tensor must be equal.

@@ -119,7 +119,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.by_method import convert, try_conversion
+    from ensedu.torch.conversions import convert, try_conversion
     from ensedu.torch.ensembling.copies import meta_copy
     from ensedu.torch.ensembling.parameter_plan import select_names
 
@@ -137,7 +137,7 @@ def read_model(
     }
     made = {method: one for method, one in tried.items() if one.refused is None}
     counts = {
-        method: Count(**{key: one.at(ensemble_size)[key] for key in (*ROLES, "frozen")})
+        method: Count(**{key: one.numbers_at(ensemble_size)[key] for key in (*ROLES, "frozen")})
         for method, one in made.items()
     }
     if SHARING in made:

@@ -15,7 +15,7 @@ from ensedu.torch.ensembling.one_pass import LazyParameters, OnePass
 from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
 from ensedu.torch.ensembling.pass_changes import Change, apply_changes, find_changes, snapshot
 from ensedu.torch.ensembling.traced import TracedModel
-from ensedu.torch.trees import PLAIN_TYPES, map_tensors, stack_nested
+from ensedu.torch.trees import PLAIN_TYPES, map_tensors, stack_trees
 
 #: What vmap calls "different inplace randomness on an unbatched tensor".
 DROPS_IN_PLACE = (
@@ -167,9 +167,9 @@ class Runner:
             of_members.append(changes)
         one_pass.member = None
         for first, *others in zip(*of_members, strict=True):
-            first.value = stack_nested([change.value for change in (first, *others)], first.key)
+            first.value = stack_trees([change.value for change in (first, *others)], first.key)
         apply_changes(one_pass, of_members[0], plain_changes, self._carried, self.owns_buffers)
-        return stack_nested(outputs, "the output")
+        return stack_trees(outputs, "the output")
 
     def _pass(
         self, one_pass: OnePass, values: dict[str, Tensor], inputs: Any, unmoved: dict[str, Tensor]
