@@ -63,12 +63,16 @@ def test_what_is_not_read_of_a_package_is_left_out():
     def read(code):
         return names_of(code_digest.imported_files(f"from workshop import plot\n{code}"))
 
-    found = read("def draw():\n    return plot.key()")
+    found = read("def draw():\n    return plot.figure_key()")
     assert {
         "workshop/plot/__init__.py",
-        "workshop/plot/key.py",
+        "workshop/plot/figure_key.py",
         "workshop/plot/style.py",
     } <= found
-    assert not {"workshop/plot/forest.py", "workshop/plot/effects.py"} & found
-    for code in ("print(plot.key, getattr(plot, 'png'))", "plot.key, plot.forest.x", ""):
+    assert not {"workshop/plot/forest.py", "workshop/plot/effect_intervals.py"} & found
+    for code in (
+        "print(plot.figure_key, getattr(plot, 'png'))",
+        "plot.figure_key, plot.forest.x",
+        "",
+    ):
         assert {"workshop/plot/forest.py"} <= read(code)

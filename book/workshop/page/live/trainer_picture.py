@@ -242,7 +242,7 @@ def _curves_figure(
     data = (points[:, 0], points[:, 1]) if len(points) else None
     drawn = all(METHODS[one.method].stochastic for one in networks)
     methods = {belief.method for belief in beliefs.values()}
-    return plot.functions(
+    return plot.predictive_bands(
         x,
         beliefs,
         truth=truth,
