@@ -14,7 +14,7 @@ from ensedu.methods import METHODS, ROLES, size_option
 __all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
-SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
+MODULATED = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
 #: The method whose members are copies of the model.
 APART = next(key for key, row in METHODS.items() if row.shares_nothing)
 
@@ -140,8 +140,8 @@ def read_model(
         method: Count(**{key: one.numbers_at(ensemble_size)[key] for key in (*ROLES, "frozen")})
         for method, one in made.items()
     }
-    if SHARING in made:
-        layers = _modulated_layers(made[SHARING].nets[1], shell)
+    if MODULATED in made:
+        layers = _modulated_layers(made[MODULATED].nets[1], shell)
     else:
         layers = _plain_layers(shell)
     kept = _kept_in_copies(counting.count(made[APART].nets[2])) if APART in made else {}
@@ -193,7 +193,7 @@ def _modulated_layers(net: Any, shell: Any) -> dict[str, dict[str, Any]]:
     for full, count in _parts(counting.count(net)):
         path = full.removeprefix("model").lstrip(".")
         part = net.get_submodule(full)
-        if getattr(part, "method", "") != SHARING:
+        if getattr(part, "method", "") != MODULATED:
             _add_plain(_layer_at(path, shell, layers), count)
             continue
         name = f"{path}.weight".lstrip(".") if path in own else path
