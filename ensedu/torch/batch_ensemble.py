@@ -16,7 +16,7 @@ class BatchEnsembleParameters(MemberLayer):
     """The parameters of its layers: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
-    rows_of_members: ClassVar = "r"
+    array_of_members: ClassVar = "r"
 
     def _make_parameters(
         self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool

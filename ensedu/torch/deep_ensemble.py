@@ -16,7 +16,7 @@ class DeepEnsembleParameters(MemberLayer):
     """The parameters of its layers, M weights and M biases, and what they do."""
 
     method: ClassVar = "deep_ensemble"
-    rows_of_members: ClassVar = "weight"
+    array_of_members: ClassVar = "weight"
 
     def _make_parameters(self, ensemble_size: int, bias: bool) -> None:
         M = checks.positive_int("ensemble_size", ensemble_size)

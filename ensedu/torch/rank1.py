@@ -20,7 +20,7 @@ class Rank1Parameters(MemberLayer, VariationalLayer):
     """The parameters of its layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
-    rows_of_members: ClassVar = "r_mean"
+    array_of_members: ClassVar = "r_mean"
     drawn = ("r", "s")
 
     def _make_parameters(

@@ -16,7 +16,7 @@ from sphinx.errors import ConfigError, ExtensionError
 
 from book._ext import launch, palette, site_head
 from book._ext.chapter import CLAIMS, read
-from book._ext.collapsing import FoldCells, changes, first_line, fold, shows
+from book._ext.folding import FoldCells, changes, first_line, fold, shows
 from book._ext.theme_repairs import COLUMN, LINE, stack_tables, tie
 from ensedu.methods import METHODS
 from tests.book import conftest

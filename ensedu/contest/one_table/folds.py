@@ -52,7 +52,7 @@ def run_fold(
 ) -> FoldResult:
     """Return what a contestant is worth on a fold; with a `curve` also on half of its rows."""
 
-    def also(data: SplitData, choice: Choice, trained: Trained) -> dict[str, Any]:
+    def coverage_columns(data: SplitData, choice: Choice, trained: Trained) -> dict[str, Any]:
         (x, y), (held, known) = data.test, data.calibrate
         scores = np.sort(trained(held).nonconformity(known))
         below = np.searchsorted(scores, trained(x).nonconformity(y)).tolist()
@@ -70,7 +70,9 @@ def run_fold(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
-            row = run_split(task, name, contestant, fold, starts=starts, also=also)
+            row = run_split(
+                task, name, contestant, fold, starts=starts, more_columns=coverage_columns
+            )
     except (ValueError, FloatingPointError) as problem:
         return FoldResult(contestant=name, fold=fold, failed=str(problem))
     both, error = (row, row["tempered"]), "error" if task.num_classes else "rmse"

@@ -1,4 +1,4 @@
-"""What an ensemble of a model is: member i is that model with weights of its own."""
+"""What each ensemble of a model is but a deep one: the model, run with weights of each member."""
 
 import inspect
 import threading
@@ -128,7 +128,7 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._runner.member(self._new_pass(own), row)
+        member = self._runner.member_copy(self._new_pass(own), row)
         for path in self._runner.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():

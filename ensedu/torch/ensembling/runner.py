@@ -74,7 +74,7 @@ class Runner:
             return outputs
         return map_tensors(lambda _, y: y.unflatten(0, one_pass.leading), outputs, "the output")
 
-    def member(self, one_pass: OnePass, place: int) -> nn.Module:
+    def member_copy(self, one_pass: OnePass, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
         shared, stacked = self._values(one_pass, clones=False, autocasts=False)
         values = shared | {name: value[place] for name, value in stacked.items()}
