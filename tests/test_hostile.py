@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, data, methods, priors, uncertainty
-from ensedu.common import training
+from ensedu.common import training_settings
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch import losses
@@ -47,7 +47,7 @@ INTERFACE = (
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore,
     method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
-    training,
+    training_settings,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
