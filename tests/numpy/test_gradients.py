@@ -219,7 +219,9 @@ def test_gradients_of_data_and_kl_add_up_until_they_are_emptied(name):
     layer = make(rng)
     y, _ = forward_with_noise(layer, rng.standard_normal(shape), rng)
     grad, parts = rng.standard_normal(y.shape), []
-    exact = getattr(getattr(layer, "prior", None), "closed", True)  # of others the KL is drawn
+    exact = getattr(
+        getattr(layer, "prior", None), "has_closed_kl", True
+    )  # of others the KL is drawn
     adds = {
         "data": lambda: layer.backward(grad),
         "kl": lambda: exact and en.kl_backward(layer, 2.0),
