@@ -31,8 +31,8 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from benchmarks import contestants, measure
-from benchmarks.contestants import KINDS
+from benchmarks import implementations, measure
+from benchmarks.implementations import KINDS
 from ensedu.methods import size_option
 from workshop.running import json_files
 from workshop.running.machine import machine, restart_with_settings
@@ -76,7 +76,7 @@ def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",), device="cpu", **fa
 def plan(quick):
     """Yield (method, (m, M, B), kinds) of all cells."""
     if quick:
-        yield from ((method, (50, 4, 32), KINDS) for method in contestants.METHODS)
+        yield from ((method, (50, 4, 32), KINDS) for method in implementations.METHODS)
         return
     for m, M, B in itertools.product(WIDTHS, MEMBERS, BATCHES):
         for method in ("deep_ensemble", "batch_ensemble", "rank1"):
@@ -90,7 +90,7 @@ def cells(quick, seconds):
     found = []
     for method, (m, M, B), kinds in plan(quick):
         torch.manual_seed(0)
-        built = contestants.METHODS[method](m, m, M)
+        built = implementations.METHODS[method](m, m, M)
         weigh = ("saved", "peak") if M == 4 and B == 256 else ("saved",)
         entry = cell(built, M, B, m, seconds=seconds, kinds=kinds, weigh=weigh)
         found.append({"method": method, "m": m, "M": M, "B": B, "contestants": entry})
@@ -106,9 +106,11 @@ def cells(quick, seconds):
 def headline(m, M, B, seconds):
     """Time a forward pass of one network's layer, of members in turn, stacked, and sharing."""
     torch.manual_seed(0)
-    deep, batch = (contestants.METHODS[f"{kind}_ensemble"](m, m, M) for kind in ("deep", "batch"))
+    deep, batch = (
+        implementations.METHODS[f"{kind}_ensemble"](m, m, M) for kind in ("deep", "batch")
+    )
     built = {
-        "single": contestants.Contestant(nn.Linear(m, m), axes="Bm"),
+        "single": implementations.Implementation(nn.Linear(m, m), axes="Bm"),
         "loop": deep["limit"],
         "deep_ensemble": deep["ensedu"],
         "batch_ensemble": batch["ensedu"],
@@ -120,7 +122,7 @@ def headline(m, M, B, seconds):
 def forms(m, M, B, seconds):
     """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
     kind = "forward+backward"
-    found = contestants.both_forms(m, m, M, B, (kind,), seconds=seconds)[kind]
+    found = implementations.both_forms(m, m, M, B, (kind,), seconds=seconds)[kind]
     return {"m": m, "M": M, "B": B} | {key: found[key] for key in ("chosen", "fold over scale")}
 
 
@@ -191,7 +193,7 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     seconds = 0.01 if options.quick else options.seconds
-    for name in contestants.missing():
+    for name in implementations.missing():
         print(f"skipped: {name} is not installed")
     result = {"machine": machine(), "cells": cells(options.quick, seconds)}
     result["roofline"] = roofline(5 * seconds, wide=512 if options.quick else 8192)

@@ -38,7 +38,7 @@ from torch import nn
 from torch.nn import functional as F
 
 import ensedu.torch as et
-from benchmarks import bench, contestants, measure
+from benchmarks import bench, implementations, measure
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import models
 from workshop.running import json_files
@@ -212,19 +212,21 @@ def race(step, built, M, B, m, kinds, weigh, factory):
 def layer(step, method, precision, m, M, B, compiling=None):
     """Time a method's layer beside others; with options for ``torch.compile``, beside itself."""
     factory, on_gpu = prepared(step, precision), step.device == "cuda"
-    built = contestants.METHODS[method](m, m, M, **factory)
+    built = implementations.METHODS[method](m, m, M, **factory)
     if compiling is None:
         kinds = ("forward", "forward+backward", "step")
         weigh = ("saved", "peak") if on_gpu or method == "rank1" else ("saved",)
         if method != "mean_field":
-            built["bmm"] = contestants.Contestant(contestants.BatchedProduct(m, m, M, **factory))
+            built["bmm"] = implementations.Implementation(
+                implementations.BatchedProduct(m, m, M, **factory)
+            )
     else:
         kinds, weigh = ("forward", "forward+backward"), ("peak",) if on_gpu else ()
         torch.compiler.reset()  # a function is compiled anew for few layers only
         built = {name: built[name] for name in ("limit", "ensedu")}
         ours = built["ensedu"]
         call = torch.compile(ours.layer, fullgraph=True, **compiling)
-        built["ensedu, compiled"] = contestants.Contestant(ours.layer, ours.axes, call)
+        built["ensedu, compiled"] = implementations.Implementation(ours.layer, ours.axes, call)
     return race(step, built, M, B, m, kinds, weigh, factory)
 
 
@@ -232,7 +234,9 @@ def layers(step):
     """The layers in all precisions, with their peaks, beside all others."""
     sizes = [(32, 4, 8)] if step.quick else LAYER_SIZES
     precisions = PRECISIONS[1:] if step.quick else PRECISIONS
-    for (m, M, B), precision, method in itertools.product(sizes, precisions, contestants.METHODS):
+    for (m, M, B), precision, method in itertools.product(
+        sizes, precisions, implementations.METHODS
+    ):
         if method != "mean_field" or M == 4:
             keys = {"method": method, "precision": precision, "m": m, "M": M, "B": B}
             step.case(functools.partial(layer, step, **keys), **keys)
@@ -242,7 +246,7 @@ def compiled(step):
     """Layers under torch.compile beside themselves, then a training step of two networks."""
     m, M, B = (32, 4, 8) if step.quick else (1024, 4, 256)
     options = {"backend": "aot_eager"} if step.quick else {}
-    methods = ("rank1",) if step.quick else contestants.METHODS
+    methods = ("rank1",) if step.quick else implementations.METHODS
     of_layers = [
         {"method": method, "precision": precision, "m": m, "M": M, "B": B}
         for precision in ("bf16", "tf32")
@@ -378,7 +382,9 @@ def forms(step):
 
     def one(precision, m, n, M, B):
         factory = prepared(step, precision)
-        return contestants.both_forms(m, n, M, B, FORM_KINDS, seconds=step.seconds / 2, **factory)
+        return implementations.both_forms(
+            m, n, M, B, FORM_KINDS, seconds=step.seconds / 2, **factory
+        )
 
     for M, precision in ((4, "tf32"), (4, "bf16"), (16, "tf32")):
         for (m, n), B in itertools.product(sizes, batches):
@@ -414,7 +420,7 @@ def report(options):
     rows = {name: part["rows"] if part else [] for name, part in found.items()}
     result = {
         "machine": machine(options.device),
-        "missing": contestants.missing(),
+        "missing": implementations.missing(),
         "left_out": {name: part["left_out"] for name, part in found.items() if part},
         "rule": {kind: judged(rows["forms"], kind) for kind in FORM_KINDS},
         **rows,
@@ -433,13 +439,13 @@ def lines_of(result):
         yield f"not installed, so left out: {', '.join(result['missing'])}"
     good = sum("error" not in row for row in result["check"])
     yield f"check: {good} of {len(result['check'])} layers equal the CPU's"
-    yield f"times over nn.Linear's or one network's: {', '.join(contestants.KINDS)}; peak, MB"
+    yield f"times over nn.Linear's or one network's: {', '.join(implementations.KINDS)}; peak, MB"
     for row in (row for name in STEPS for row in result[name]):
         if "contestants" in row or "error" in row:
             yield " ".join([words_of(row), row.get("error", "")])
         for label, entry in row.get("contestants", {}).items():
             times = (
-                f"{entry[kind]['ratio'][1]:.2f}" for kind in contestants.KINDS if kind in entry
+                f"{entry[kind]['ratio'][1]:.2f}" for kind in implementations.KINDS if kind in entry
             )
             peak = f"{entry['peak_bytes'] / 1e6:,.0f}" if "peak_bytes" in entry else ""
             yield f"    {label:34}{'':2}{'  '.join(times)}  {peak}"

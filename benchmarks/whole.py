@@ -133,7 +133,7 @@ def contestants(M, width):
     }
     for method in ("deep_ensemble", "batch_ensemble", "rank1", "mean_field"):
         row = METHODS[method]
-        given = {"ensemble_size": M} if row.members else {"samples": M}
+        given = {"ensemble_size": M} if row.has_members else {"samples": M}
         start = {"initialize": lambda: resnet18(width)} if row.shares_nothing else {}
         found[method] = Ensemble(ensemble(resnet18(width), method, **given, **start))
         if method == "batch_ensemble":

@@ -75,7 +75,7 @@ class Method:
         How the names of its layers begin: ``layer + "Linear"``, ``layer + "Conv2d"``.
     arrays
         What one layer trains.
-    members
+    has_members
         Whether it has ``ensemble_size`` members. Without them, passes are samples of one network.
     stochastic
         Whether each pass draws.
@@ -94,14 +94,14 @@ class Method:
     source: str
     layer: str
     arrays: tuple[Array, ...]
-    members: bool = False
+    has_members: bool = False
     stochastic: bool = False
     body: str = ""
 
     def __post_init__(self) -> None:
         for name in ("key", "label", "source", "layer", "body"):
             checks.text(name, getattr(self, name))
-        for name in ("members", "stochastic"):
+        for name in ("has_members", "stochastic"):
             checks.boolean(name, getattr(self, name))
         arrays = self.arrays
         if not isinstance(arrays, tuple) or not all(isinstance(a, Array) for a in arrays):
@@ -120,7 +120,7 @@ class Method:
     @property
     def shares_nothing(self) -> bool:
         """Whether members share no array."""
-        return self.members and not self.body and "shared" not in self.roles.values()
+        return self.has_members and not self.body and "shared" not in self.roles.values()
 
     @property
     def has_stds(self) -> bool:
@@ -147,7 +147,7 @@ METHODS: dict[str, Method] = {
             "Lakshminarayanan et al. 2017",
             "DeepEnsemble",
             _OF_EACH_MEMBER,
-            members=True,
+            has_members=True,
         ),
         Method(
             "batch_ensemble",
@@ -160,7 +160,7 @@ METHODS: dict[str, Method] = {
                 Array("s", "M n", "per_member"),
                 Array("bias", "M n", "biases"),
             ),
-            members=True,
+            has_members=True,
         ),
         Method(
             "rank1",
@@ -175,7 +175,7 @@ METHODS: dict[str, Method] = {
                 Array("s_rho", "M n", "scales"),
                 Array("bias", "M n", "biases"),
             ),
-            members=True,
+            has_members=True,
             stochastic=True,
         ),
         Method(
@@ -205,7 +205,7 @@ METHODS: dict[str, Method] = {
             "a deep ensemble of the last layer on one shared body",
             "DeepEnsemble",
             _OF_EACH_MEMBER,
-            members=True,
+            has_members=True,
             body="single",
         ),
     )
@@ -225,7 +225,7 @@ def size_option(method: str, number: int) -> dict[str, Any]:
     """
     row = METHODS[checks.one_of("method", method, METHODS)]
     number = checks.positive_int("number", number)
-    if row.members:
+    if row.has_members:
         return {"ensemble_size": number}
     return {"samples": number} if row.stochastic else {}
 
@@ -248,7 +248,7 @@ def checked_sizes(method: str, ensemble_size: Any, samples: Any) -> tuple[int, i
             f"got {checks.describe(samples)}"
         )
     samples = None if samples is None else checks.positive_int("samples", samples)
-    if row.members:
+    if row.has_members:
         return checks.positive_int("ensemble_size", ensemble_size), samples
     if ensemble_size is not None:
         instead = "; accepted is samples=" if row.stochastic else ""

@@ -22,7 +22,7 @@ class Prior:
     """Base of the priors: independent on every entry, around ``loc``."""
 
     #: Whether KL(N(mean, σ²) ‖ prior) has a closed form.
-    closed: ClassVar[bool] = False
+    has_closed_kl: ClassVar[bool] = False
     loc: float
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Normal(Prior):
         For anything else, NaN and infinity included.
     """
 
-    closed: ClassVar[bool] = True
+    has_closed_kl: ClassVar[bool] = True
     loc: float = 0.0
     scale: float = 1.0
 

@@ -22,7 +22,18 @@ from ensedu import costs, counting, methods
 from ensedu import uncertainty as un
 from ensedu.contest import one_split, tasks
 from ensedu.contest.contestants import CONTESTANTS
-from ensedu.data import Curve, Split, Table, classes, clean, encoder, gap, noisy, patches, rotated
+from ensedu.data import (
+    Curve,
+    Split,
+    Table,
+    clean,
+    encoder,
+    gap,
+    keep_classes,
+    noisy,
+    patches,
+    rotated,
+)  # fmt: skip
 from ensedu.priors import Cauchy, Normal
 from ensedu.sklearn import EnsembleClassifier, EnsembleRegressor
 from ensedu.theory import perturbations

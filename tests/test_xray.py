@@ -13,7 +13,7 @@ from torch import nn
 from ensedu import command, counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
-from ensedu.torch.by_method import convert
+from ensedu.torch.conversions import convert
 from ensedu.torch.ensembling.copies import meta_copy
 from ensedu.xray import picture
 from tests.errors import check_error

@@ -77,7 +77,7 @@ AROUND = {
 BOX = '<div class="ensedu-predict">'  # what holds a chapter's question
 
 
-def drawn(app):
+def frames_folder(app):
     """Return the folder of frames; it goes when the notebooks' cache goes."""
     return Path(app.outdir).parent / ".jupyter_cache" / "frames"
 
@@ -160,7 +160,7 @@ def check_links(app, doctree, docname):
         known, apps = pages.get(page, ({}, {}))
         pairs = parse_qsl(setting) or [("", "")]
         if name in apps:
-            right = takes(*apps[name], dict(pairs))
+            right = accepts(*apps[name], dict(pairs))
         else:
             values = known.get(name, {})
             right = all(value in values.get(key, ()) for key, value in pairs)
@@ -173,7 +173,7 @@ def check_links(app, doctree, docname):
             )
 
 
-def takes(change, state, settings):
+def accepts(change, state, settings):
     """Whether an app's options can be set so, each value as text."""
     given = {}
     try:
@@ -187,7 +187,7 @@ def takes(change, state, settings):
     return True
 
 
-def ask(app, doctree):
+def insert_guess(app, doctree):
     """Put what a reader draws, or chooses, into the box of its chapter."""
     page = app.env.docname
     if page not in GUESSES and page not in CHOICES:
@@ -195,7 +195,7 @@ def ask(app, doctree):
     box = next(one for one in doctree.findall(nodes.raw) if BOX in one.astext())
     place = box.parent.index(box) + 1
     if page in GUESSES:
-        text = guess_html(GUESSES[page], page, drawn(app))
+        text = guess_html(GUESSES[page], page, frames_folder(app))
     else:
         _, options, right = CHOICES[page]
         text = choices(options, right)
@@ -242,7 +242,7 @@ def copy_frames(app, exception):
         frames = static / "frames"
         shutil.rmtree(frames, ignore_errors=True)
         frames.mkdir()
-        for frame in drawn(app).glob("*.*"):
+        for frame in frames_folder(app).glob("*.*"):
             if frame.name.partition("-")[0] in shown:
                 shutil.copy(frame, frames)
 
@@ -250,10 +250,10 @@ def copy_frames(app, exception):
 def setup(app):
     """Register with Sphinx."""
     # explore() draws its page form when this is set; kernels inherit it.
-    os.environ[book_build.VARIABLE] = str(drawn(app))
+    os.environ[book_build.VARIABLE] = str(frames_folder(app))
     app.add_js_file(SCRIPT, loading_method="async")
     app.add_transform(NumberFigures)
-    app.connect("doctree-read", ask)
+    app.connect("doctree-read", insert_guess)
     app.connect("doctree-resolved", check_links)
     app.connect("html-page-context", load_apps)
     app.connect("build-finished", copy_frames)

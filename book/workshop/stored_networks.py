@@ -51,8 +51,8 @@ def unpacked(method: str, text: dict[str, str]) -> Arrays:
 def _network(method: str, p: float) -> en.Sequential:
     """Return a network of a method in NumPy, with four members or four samples."""
     row = METHODS[method]
-    given: dict[str, Any] = size_option(method, MEMBERS) if row.members else {}
-    if row.stochastic and not row.members:
+    given: dict[str, Any] = size_option(method, MEMBERS) if row.has_members else {}
+    if row.stochastic and not row.has_members:
         given = {"samples": MEMBERS}
     options = {"p": p} if row.drops_units else {}
     return en.mlp(SIZES, method, **given, **options, rng=np.random.default_rng(0))

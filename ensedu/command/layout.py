@@ -32,7 +32,7 @@ def tables(report: dict[str, Any]) -> str:
     roles = [key for key in (*ROLES, "frozen") if any(row[key] for row in rows)]
     number = report["ensemble_size"]
     size = f"{number:,} member{'s' * (number > 1)}"
-    if any(not METHODS[row["method"]].members and row["method"] != "single" for row in rows):
+    if any(not METHODS[row["method"]].has_members and row["method"] != "single" for row in rows):
         size += f", or {number:,} sample{'s' * (number > 1)} where a method has no members"
     titles = ROLE_LABELS | {key: key for key in ("frozen", "total", "bytes")}
     titles |= {"ratio": "× single"}

@@ -51,7 +51,7 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
-    from ensedu.torch.by_method import try_conversion
+    from ensedu.torch.conversions import try_conversion
     from ensedu.torch.ensembling.parameter_plan import select_names
 
     model = build_model(found, options.model, device)
@@ -83,7 +83,7 @@ def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> lis
         if options.input is not None:
             for size, net in made.nets.items():
                 made.numbers[size]["flops"] = _count_flops(net, options, device)
-        row |= made.at(options.ensemble_size)
+        row |= made.numbers_at(options.ensemble_size)
         row["ratio"] = _ratio_to_single("total", row, rows[0])
         if options.input is not None:
             row["flops_ratio"] = _ratio_to_single("flops", row, rows[0])

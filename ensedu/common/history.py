@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ensedu.common import checks
-from ensedu.common.training import KLWeight
+from ensedu.common.training_settings import KLWeight
 
 #: An epoch in numbers, by name: its number, the steps so far, the means of losses over it.
 EpochRow = dict[str, float | int]

@@ -37,43 +37,45 @@ LINEAR_PENALTIES = tuple({"penalty": 10.0**power} for power in range(-2, 4))
 
 #: By key, in the order of tables and figures.
 CONTESTANTS = {
-    "single": Contestant(label="one network", train=train_network, tries=DECAYS),
-    "wide": Contestant(label="one larger network", train=train_network, tries=DECAYS, scale=None),
+    "single": Contestant(label="one network", train=train_network, settings=DECAYS),
+    "wide": Contestant(
+        label="one larger network", train=train_network, settings=DECAYS, width_scale=None
+    ),
     "long": Contestant(
-        label="one network, up to four times as long", train=train_network, tries=DECAYS,
+        label="one network, up to four times as long", train=train_network, settings=DECAYS,
         length_fractions=(*LENGTH_FRACTIONS, LONGEST_FACTOR),
     ),
     "deep_ensemble": Contestant(
-        label="deep ensemble", train=train_network, tries=DECAYS, method="deep_ensemble"
+        label="deep ensemble", train=train_network, settings=DECAYS, method="deep_ensemble"
     ),
     "batch_ensemble": Contestant(
-        label="BatchEnsemble", train=train_network, tries=DECAYS, method="batch_ensemble"
+        label="BatchEnsemble", train=train_network, settings=DECAYS, method="batch_ensemble"
     ),
-    "rank1": Contestant(label="rank-1 BNN", train=train_network, tries=DECAYS, method="rank1"),
+    "rank1": Contestant(label="rank-1 BNN", train=train_network, settings=DECAYS, method="rank1"),
     "mean_field": Contestant(
-        label="mean-field BNN", train=train_network, tries=KL_WEIGHTS, method="mean_field"
+        label="mean-field BNN", train=train_network, settings=KL_WEIGHTS, method="mean_field"
     ),
     "mc_dropout": Contestant(
-        label="MC dropout", train=train_network, tries=DECAYS, method="mc_dropout"
+        label="MC dropout", train=train_network, settings=DECAYS, method="mc_dropout"
     ),
     "last_layer": Contestant(
-        label="last-layer ensemble", train=train_network, tries=DECAYS, method="last_layer"
+        label="last-layer ensemble", train=train_network, settings=DECAYS, method="last_layer"
     ),
-    "swag": Contestant(label="SWAG", train=train_swag, tries=DECAYS),
-    "laplace": Contestant(label="Laplace, last layer", train=train_laplace, tries=DECAYS),
-    "ivon": Contestant(label="IVON", train=train_ivon, tries=PRECISIONS),
+    "swag": Contestant(label="SWAG", train=train_swag, settings=DECAYS),
+    "laplace": Contestant(label="Laplace, last layer", train=train_laplace, settings=DECAYS),
+    "ivon": Contestant(label="IVON", train=train_ivon, settings=PRECISIONS),
     "boosting": Contestant(
-        label="gradient boosting", train=train_boosting, tries=BOOSTING_PENALTIES, method="",
-        epochs=boosting_rounds, draws=False,
+        label="gradient boosting", train=train_boosting, settings=BOOSTING_PENALTIES, method="",
+        epochs=boosting_rounds, is_random=False,
     ),
     "linear": Contestant(
-        label="linear model", train=train_linear, tries=LINEAR_PENALTIES, method="",
-        epochs=lambda task: 1, draws=False,
+        label="linear model", train=train_linear, settings=LINEAR_PENALTIES, method="",
+        epochs=lambda task: 1, is_random=False,
     ),
 }  # fmt: skip
 #: Who takes part where inputs are vectors: not beside LeNet-5.
-TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, tries=DECAYS)}
+TABULAR = {"tabm": Contestant(label="TabM", train=train_tabm, settings=DECAYS)}
 #: Who takes part on a table.
 STANDARD = CONTESTANTS | TABULAR
 #: Who takes part where you say so: the book's tables have no rows of them.
-FURTHER = {"mimo": Contestant(label="MIMO", train=train_mimo, tries=DECAYS)}
+FURTHER = {"mimo": Contestant(label="MIMO", train=train_mimo, settings=DECAYS)}

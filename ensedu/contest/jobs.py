@@ -42,17 +42,17 @@ class Contestant:
         What readers call it.
     train
         Called as ``train(job)``, returns what is `Trained` after ``job.epochs``.
-    tries
+    settings
         The settings.
     method
         The key of the method of this book that its networks are of; ``""`` for other models.
-    scale
+    width_scale
         Its width over that of the task; None: with as many parameters as four networks.
     epochs
         How many epochs a task gives it, by default the task's own.
     length_fractions
         How long it may train, as fractions of these.
-    draws
+    is_random
         Whether two trainings differ; else one is scored.
 
     Raises
@@ -63,12 +63,12 @@ class Contestant:
 
     label: str
     train: Callable[["Job"], Trained]
-    tries: tuple[Setting, ...]
+    settings: tuple[Setting, ...]
     method: str = "single"
-    scale: float | None = 1.0
+    width_scale: float | None = 1.0
     epochs: Callable[[Task], int] = operator.attrgetter("epochs")
     length_fractions: tuple[float, ...] = LENGTH_FRACTIONS
-    draws: bool = True
+    is_random: bool = True
 
     def __post_init__(self) -> None:
         checks.text("label", self.label)
@@ -77,17 +77,18 @@ class Contestant:
                 raise TypeError(
                     f"{name} must be a function, got {checks.describe(getattr(self, name))}"
                 )
-        if not isinstance(self.tries, (tuple, list)) or not self.tries:
+        if not isinstance(self.settings, (tuple, list)) or not self.settings:
             raise TypeError(
-                f"tries must be a tuple of dicts, at least one, got {checks.describe(self.tries)}"
+                "settings must be a tuple of dicts, at least one, got "
+                f"{checks.describe(self.settings)}"
             )
-        for i, setting in enumerate(self.tries):
+        for i, setting in enumerate(self.settings):
             if not isinstance(setting, dict):
-                raise TypeError(f"tries[{i}] must be a dict, got {checks.describe(setting)}")
+                raise TypeError(f"settings[{i}] must be a dict, got {checks.describe(setting)}")
         checks.one_of("method", self.method, ("", *METHODS))
-        if self.scale is not None:
-            checks.real("scale", self.scale, low=0.0)
-        checks.boolean("draws", self.draws)
+        if self.width_scale is not None:
+            checks.real("width_scale", self.width_scale, low=0.0)
+        checks.boolean("is_random", self.is_random)
 
     def lengths(self, task: Task) -> list[int]:
         """Return the epochs that it may choose from on a task, the fewest first."""

@@ -89,7 +89,7 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
     found = Choice(lengths=contestant.lengths(task))
-    for number, setting in enumerate(contestant.tries):
+    for number, setting in enumerate(contestant.settings):
         scores = []
         for i, epochs in enumerate(found.lengths):
             job = Job(
@@ -113,7 +113,7 @@ def selection_nll(data: SplitData, trained: Trained) -> float:
 
 def run_split(
     task: Task, name: str, contestant: Contestant, split: int, *, starts: int = SCORED_STARTS,
-    also: Callable[[SplitData, Choice, Trained], dict[str, Any]] | None = None,
+    more_columns: Callable[[SplitData, Choice, Trained], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what a contestant is worth on a split of a task: a row of the contest.
 
@@ -134,7 +134,7 @@ def run_split(
         From 0 to `SPLITS` - 1.
     starts
         How many trainings of the chosen setting are scored, of a contestant that draws.
-    also
+    more_columns
         Called with the split, the choice and the first of these trainings; what it returns is added
         to the row.
 
@@ -150,14 +150,14 @@ def run_split(
     before = time.thread_time()
     choice = choose(task, data, contestant, seed_of(task.name, name, split))
     chose = time.thread_time() - before
-    scored, more, setting = [], {}, contestant.tries[choice.best_setting]
-    for start in range(checks.positive_int("starts", starts) if contestant.draws else 1):
+    scored, more, setting = [], {}, contestant.settings[choice.best_setting]
+    for start in range(checks.positive_int("starts", starts) if contestant.is_random else 1):
         before = time.thread_time()
         trained = fresh_start(task, data, name, contestant, split, start, setting, choice.length)
         seconds = time.thread_time() - before
         scored.append(score_trained(data, trained) | {"train_seconds": seconds})
-        if also is not None and not start:
-            more = also(data, choice, trained)
+        if more_columns is not None and not start:
+            more = more_columns(data, choice, trained)
     found: dict[str, Any] = {
         "select_nll": choice.nll, "select_epochs": choice.lengths, "setting": choice.best_setting,
         "epochs": choice.length, "choose_seconds": chose, "num_stored": trained.num_stored,

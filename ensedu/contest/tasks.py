@@ -115,7 +115,7 @@ class Task:
         object.__setattr__(self, "source", self.source or self.name)
 
     def _check_networks(self) -> None:
-        if not self.lenet:
+        if not self.is_convolutional:
             if not isinstance(self.hidden, (tuple, list)):
                 raise TypeError(
                     'hidden must be a tuple of sizes, or "lenet", got '
@@ -123,10 +123,12 @@ class Task:
                 )
             for i, size in enumerate(self.hidden):
                 checks.positive_int(f"hidden[{i}]", size)
-        elif self.table or not self.classes:
+        elif self.is_table or not self.num_classes:
             raise ValueError('hidden must be sizes unless x are images, and y labels, got "lenet"')
-        axes, accepted = (4, "(N, channels, height, width)") if self.lenet else (2, "(N, m)")
-        if not self.table and self.x.ndim != axes:
+        axes, accepted = 2, "(N, m)"
+        if self.is_convolutional:
+            axes, accepted = 4, "(N, channels, height, width)"
+        if not self.is_table and self.x.ndim != axes:
             raise ValueError(
                 f"x has shape {self.x.shape}, accepted is {accepted} for such networks"
             )
@@ -137,14 +139,14 @@ class Task:
             )
         if self.ood is not None:
             check_float64("ood", self.ood)
-            if not self.table and self.ood.shape[1:] != self.x.shape[1:]:
+            if not self.is_table and self.ood.shape[1:] != self.x.shape[1:]:
                 raise ValueError(
                     f"ood has shape {self.ood.shape}, accepted is (F, "
                     f"{', '.join(map(str, self.x.shape[1:]))}), as x has"
                 )
 
     @property
-    def classes(self) -> int:
+    def num_classes(self) -> int:
         """How many classes it has; 0 where it asks for a number."""
         return int(self.y.max()) + 1 if self.y.ndim == 1 else 0
 
@@ -154,18 +156,18 @@ class Task:
         return math.ceil(self.steps / math.ceil(SHARES["fit"] * len(self.y) / self.batch_size))
 
     @property
-    def table(self) -> bool:
+    def is_table(self) -> bool:
         """Whether inputs are a data frame, which each split encodes by itself."""
         return not isinstance(self.x, np.ndarray)
 
     @property
-    def lenet(self) -> bool:
+    def is_convolutional(self) -> bool:
         """Whether networks are convolutional."""
         return self.hidden == "lenet"
 
     def rows(self, rows: Int[Array, " B"]) -> Any:
         """Return some rows of x."""
-        return self.x.iloc[rows] if self.table else self.x[rows]
+        return self.x.iloc[rows] if self.is_table else self.x[rows]
 
 
 def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
@@ -250,9 +252,9 @@ def split_of(task: Task, split: int) -> SplitData:
     """
     parts = rows_of_split(task, split)
     rng = np.random.default_rng([SPLITS, split, 1])
-    encode = (lambda x: x) if not task.table else _encoder(task.rows(parts["fit"]))
+    encode = (lambda x: x) if not task.is_table else _encoder(task.rows(parts["fit"]))
     center, unit = 0.0, 1.0
-    if not task.classes:
+    if not task.num_classes:
         known = task.y[parts["fit"]]
         if known.min() == known.max():
             raise ValueError(
@@ -261,7 +263,7 @@ def split_of(task: Task, split: int) -> SplitData:
         center, unit = float(known.mean()), float(known.std())
     ready: dict[str, tuple[Inputs, Targets]] = {}
     for name, rows in parts.items():
-        y = task.y[rows] if task.classes else (task.y[rows] - center) / unit
+        y = task.y[rows] if task.num_classes else (task.y[rows] - center) / unit
         ready[name] = encode(task.rows(rows)), y
     test = ready["test"][0]
     ood = task.ood

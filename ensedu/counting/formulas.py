@@ -223,16 +223,16 @@ def mlp(
 def formula_table() -> dict[str, Any]:
     """What `layer` counts by, as JSON can hold it: a script that reads it counts the same.
 
-    ``roles`` are their labels; ``methods`` have for each key ``label``, ``source``, ``members``,
-    ``stochastic``, ``body`` and ``arrays`` with ``name``, ``shape`` and ``role``, as
-    `ensedu.methods.Method` explains them, and ``sums``, `ensedu.methods.role_sums`.
+    ``roles`` are their labels; ``methods`` have for each key ``label``, ``source``,
+    ``has_members``, ``stochastic``, ``body`` and ``arrays`` with ``name``, ``shape`` and ``role``,
+    as `ensedu.methods.Method` explains them, and ``sums``, `ensedu.methods.role_sums`.
 
     Examples
     --------
     >>> formula_table()["methods"]["single"]["arrays"][0]
     {'name': 'weight', 'shape': 'm n', 'role': 'shared'}
     """
-    fields = ("label", "source", "members", "stochastic", "body")
+    fields = ("label", "source", "has_members", "stochastic", "body")
     return {
         "roles": ROLE_LABELS,
         "methods": {

@@ -23,7 +23,7 @@ write into cells, and `encoder` the transformer. Estimators of `ensedu.sklearn` 
 
 from ensedu.data.cleaning import clean, encoder
 from ensedu.data.real import auto_mpg, boston, concrete, diamonds, digits, letters, mnist5000
-from ensedu.data.shifts import classes, noisy, patches, rotated
+from ensedu.data.shifts import keep_classes, noisy, patches, rotated
 from ensedu.data.splits import Split, Table
 from ensedu.data.toys import Curve, between, blundell, cubic, gap
 
@@ -35,7 +35,6 @@ __all__ = [
     "between",
     "blundell",
     "boston",
-    "classes",
     "clean",
     "concrete",
     "cubic",
@@ -43,6 +42,7 @@ __all__ = [
     "digits",
     "encoder",
     "gap",
+    "keep_classes",
     "letters",
     "mnist5000",
     "noisy",

@@ -16,13 +16,13 @@ from ensedu.common.checks import optional
 from ensedu.data.splits import check_images, check_targets
 
 
-def classes(
+def keep_classes(
     x: Float[Array, "N *shape"], y: Int[Array, "N"], keep: Sequence[int], *, relabel: bool = False
 ) -> tuple[Float[Array, "n *shape"], Int[Array, "n"]]:
     """Return the rows whose label is one of `keep`, in their order.
 
-    ``classes(x, y, range(5))`` to train on, ``classes(x, y, range(5, 10))`` to see what a network
-    says to digits that it has never met.
+    ``keep_classes(x, y, range(5))`` to train on, ``keep_classes(x, y, range(5, 10))`` to see what a
+    network says to digits that it has never met.
 
     Parameters
     ----------

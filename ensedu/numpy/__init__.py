@@ -11,7 +11,7 @@ m = C_in · kh · kw numbers. A training step::
     optimizer.step()
 """
 
-from ensedu.common.training import KLWeight, Validation
+from ensedu.common.training_settings import KLWeight, Validation
 from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.numpy.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear

@@ -53,7 +53,7 @@ def lenet5(
 
     def layer(product: str, *sizes: int, **geometry: int) -> Layer:
         key = next(keys)
-        members = (M,) if METHODS[key].members else ()
+        members = (M,) if METHODS[key].has_members else ()
         own = {} if row.drops_units or key != method else options
         return layer_class(key, product)(*sizes, *members, rng=rng, **geometry, **own)
 
@@ -61,7 +61,7 @@ def lenet5(
         dropout = [MCDropout(rng=rng, feature_axes=axes, **options)] if row.drops_units else []
         return [ReLU(), *dropout]
 
-    tile = [] if S is None else [Tile(S, M if row.members else None, feature_axes=3)]
+    tile = [] if S is None else [Tile(S, M if row.has_members else None, feature_axes=3)]
     return Sequential(
         *tile,
         layer("Conv2d", 1, first, 5, padding=2), *activation(3), MaxPool2d(2),

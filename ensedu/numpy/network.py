@@ -270,7 +270,7 @@ def mlp(
     ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
 
     def weights(m: int, n: int, key: str) -> list[Layer]:
-        members = (M,) if METHODS[key].members else ()
+        members = (M,) if METHODS[key].has_members else ()
         own = {} if row.drops_units or key != method else options
         layer = layer_class(key, "Linear")(m, n, *members, rng=rng, bias=bias, **own)
         if not ntk:
@@ -285,7 +285,7 @@ def mlp(
         dropout = [MCDropout(rng=rng, **options)] if row.drops_units else []
         return [*weights(m, n, key), act(), *dropout]
 
-    tile = [] if S is None else [Tile(S, M if row.members else None)]
+    tile = [] if S is None else [Tile(S, M if row.has_members else None)]
     layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
     *hidden, last = ((m, n, key) for (m, n), key in layers)
     blocks = chain.from_iterable(block(*arguments) for arguments in hidden)

@@ -17,7 +17,7 @@ from ensedu.common.minibatches import (
     members_to_split,
     number_of_steps,
 )
-from ensedu.common.training import KLWeight, Validation, as_kl_weight, as_validation
+from ensedu.common.training_settings import KLWeight, Validation, as_kl_weight, as_validation
 from ensedu.numpy.base import Layer, MemberLayer
 from ensedu.numpy.losses import Loss
 from ensedu.numpy.network import Sequential, Tile, check_network, kl_backward, named_layers

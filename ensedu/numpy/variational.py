@@ -44,7 +44,7 @@ def entry_kl(
     over draws is the KL (Blundell et al. 2015, eq. 2); noise may have axes of samples in front.
     """
     std = softplus(rho)
-    if prior.closed:
+    if prior.has_closed_kl:
         t = std / prior.scale
         return 0.5 * ((t - 1) * (t + 1) - 2 * np.log(t) + ((mean - prior.loc) / prior.scale) ** 2)
     log_p = prior.log_density(mean + std * noise, np)
@@ -57,7 +57,7 @@ def entry_kl_gradient(
 ) -> tuple[Float[Array, "*axes"], Float[Array, "*axes"]]:  # fmt: skip
     """The gradient of ``entry_kl(…).sum()`` with respect to mean and ρ."""
     std = softplus(rho)
-    if prior.closed:
+    if prior.has_closed_kl:
         grad_mean, pull = (mean - prior.loc) / prior.scale**2, std / prior.scale**2
     else:
         slope = -prior.slope(mean + std * noise, np)
@@ -90,7 +90,7 @@ class VariationalLayer(WeightLayer):
             first = self._drawn[0]
             samples = self._noise_shape(noise, first)[: -len(shapes[first])]
             noise = self._checked(noise, {k: (*samples, *shape) for k, shape in shapes.items()})
-        elif not self.prior.closed:
+        elif not self.prior.has_closed_kl:
             noise = {k: self._normal(None, *shape) for k, shape in shapes.items()}
         return {k: (*pair, self.prior, noise and noise[k]) for k, pair in pairs.items()}
 

@@ -46,14 +46,14 @@ class Calibrated:
         }
 
     def check(
-        self, X: Any, y: Any, *, after: un.Exchangeability | None = None
-    ) -> un.Exchangeability:
+        self, X: Any, y: Any, *, after: un.ExchangeabilityTest | None = None
+    ) -> un.ExchangeabilityTest:
         """Return whether the promise still holds for new rows, as they came in time.
 
         It may be asked again and again: `after` is what the last check returned, and the new rows
         go on where that one ended. However often one looks, rows like those that calibrated raise
-        an alarm with a probability of at most 5%; see `ensedu.uncertainty.Exchangeability`. If rows
-        belong to groups, give one row of each new group.
+        an alarm with a probability of at most 5%; see `ensedu.uncertainty.ExchangeabilityTest`. If
+        rows belong to groups, give one row of each new group.
 
         Raises
         ------
@@ -67,8 +67,8 @@ class Calibrated:
                 "part of the rows, such as 0.2"
             )
         if after is None:
-            after = un.Exchangeability.fit(self.conformal_.scores.ravel())
-        elif not isinstance(after, un.Exchangeability):
+            after = un.ExchangeabilityTest.fit(self.conformal_.scores.ravel())
+        elif not isinstance(after, un.ExchangeabilityTest):
             raise TypeError(f"after must be what check returned, got {checks.describe(after)}")
         rng = np.random.default_rng([self._seed, 1 + after.rows])
         return after.update(self._scores(X, y, rng), rng)

@@ -28,7 +28,7 @@ VALIDATION = 0.1
 
 
 class EnsembleEstimator(Calibrated, BaseEstimator):
-    """The base of `EnsembleRegressor`, which says what the parameters are, and its twin."""
+    """The base of `EnsembleClassifier` and `EnsembleRegressor`, which says what they take."""
 
     #: One network, with CV+ one a fold; the mixture of all their members predicts.
     networks_: list[ScaledNetwork]

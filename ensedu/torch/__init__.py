@@ -15,7 +15,7 @@ a convolution, and `ensemble` turns a whole model into an ensemble. `fit` trains
 
 from torch.nn import Linear as Linear
 
-from ensedu.common.training import KLWeight, SaveTo, Validation
+from ensedu.common.training_settings import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout

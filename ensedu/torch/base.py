@@ -124,12 +124,12 @@ class MemberLayer(WeightLayer):
     """Base of the layers with members."""
 
     #: The name of a parameter with a row for each member.
-    rows_of_members: ClassVar[str]
+    array_of_members: ClassVar[str]
 
     @property
     def ensemble_size(self) -> int:
         """Number of members M."""
-        return len(getattr(self, self.rows_of_members))
+        return len(getattr(self, self.array_of_members))
 
     @ensemble_size.setter
     def ensemble_size(self, value: Any) -> None:

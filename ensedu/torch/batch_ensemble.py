@@ -12,11 +12,11 @@ from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 
 
-class BatchEnsembleArrays(MemberLayer):
-    """The parameters of both layers: one weight, and r, s and a bias a member."""
+class BatchEnsembleParameters(MemberLayer):
+    """The parameters of its layers: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
-    rows_of_members: ClassVar = "r"
+    array_of_members: ClassVar = "r"
 
     def _make_parameters(
         self, ensemble_size: int, init: str, init_std: float, memory_saving: bool, bias: bool
@@ -52,7 +52,7 @@ class BatchEnsembleArrays(MemberLayer):
         return self.modulated_weights(self.weight, self.r, self.s)
 
 
-class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
+class BatchEnsembleLinear(LinearLayer, BatchEnsembleParameters):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
 
     Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
@@ -96,7 +96,7 @@ class BatchEnsembleLinear(LinearLayer, BatchEnsembleArrays):
         self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
 
 
-class BatchEnsembleConv2d(ConvLayer, BatchEnsembleArrays):
+class BatchEnsembleConv2d(ConvLayer, BatchEnsembleParameters):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
 
     Wen et al. 2020, eq. 5: r scales the input channels, s the output channels, so that member i's

@@ -12,11 +12,11 @@ from ensedu.torch.conv import ConvLayer
 from ensedu.torch.linear import LinearLayer
 
 
-class DeepEnsembleArrays(MemberLayer):
-    """The parameters of both layers, M weights and M biases, and what they do."""
+class DeepEnsembleParameters(MemberLayer):
+    """The parameters of its layers, M weights and M biases, and what they do."""
 
     method: ClassVar = "deep_ensemble"
-    rows_of_members: ClassVar = "weight"
+    array_of_members: ClassVar = "weight"
 
     def _make_parameters(self, ensemble_size: int, bias: bool) -> None:
         M = checks.positive_int("ensemble_size", ensemble_size)
@@ -39,7 +39,7 @@ class DeepEnsembleArrays(MemberLayer):
         return self.weight.clone()
 
 
-class DeepEnsembleLinear(LinearLayer, DeepEnsembleArrays):
+class DeepEnsembleLinear(LinearLayer, DeepEnsembleParameters):
     """``y_i = x_i W_i + b_i`` for M members: (M, B, m) or (B, m) -> (M, B, n).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, n, m), ``bias`` (M, n); every entry starts in
@@ -72,7 +72,7 @@ class DeepEnsembleLinear(LinearLayer, DeepEnsembleArrays):
         self._make_parameters(ensemble_size, bias)
 
 
-class DeepEnsembleConv2d(ConvLayer, DeepEnsembleArrays):
+class DeepEnsembleConv2d(ConvLayer, DeepEnsembleParameters):
     """M convolutions that share nothing: (M, B, C_in, H, W) or (B, C_in, H, W) -> (M, B, C_out, …).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, K, K), ``bias``

@@ -16,8 +16,8 @@ from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplu
 ESTIMATORS = ("weights", "local", "flipout")
 
 
-class MeanFieldArrays(VariationalLayer):
-    """The parameters of both layers, mean and ρ of every weight and bias, and what they do."""
+class MeanFieldParameters(VariationalLayer):
+    """The parameters of its layers, mean and ρ of every weight and bias, and what they do."""
 
     method: ClassVar = "mean_field"
     drawn = ("weight", "bias")
@@ -175,7 +175,7 @@ class MeanFieldArrays(VariationalLayer):
         return noise["weight"].transpose(-behind, 1 - behind), noise.get("bias")
 
 
-class MeanFieldLinear(LinearLayer, MeanFieldArrays):
+class MeanFieldLinear(LinearLayer, MeanFieldParameters):
     """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
 
     Blundell et al. 2015, sec. 3.2. ``weight_mean`` and ``weight_rho`` are (n, m), ``bias_mean``
@@ -225,7 +225,7 @@ class MeanFieldLinear(LinearLayer, MeanFieldArrays):
         return (*input_shape[:-1], self.outputs)
 
 
-class MeanFieldConv2d(ConvLayer, MeanFieldArrays):
+class MeanFieldConv2d(ConvLayer, MeanFieldParameters):
     """A convolution whose every weight and bias is ``mean + softplus(rho) ∘ ε``.
 
     Blundell et al. 2015, sec. 3.2, for the kernels of a convolution: ``weight_mean`` and

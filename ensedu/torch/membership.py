@@ -41,7 +41,7 @@ def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
     return [*parameters.values()]
 
 
-def axes_before_batch(net: nn.Module, y: Tensor) -> set[int]:
+def leading_axis_counts(net: nn.Module, y: Tensor) -> set[int]:
     """Return how many axes may stand in front of the batch: by what a net adds, and by its end."""
     parts = list(net.modules())
     # Models of others say so, too, which are no `Ensemble`: it is all that is asked of them here.

@@ -197,7 +197,7 @@ def mlp(
     device = check_device(device)  # which nn.Linear does not
 
     def weights(m: int, n: int, key: str) -> list[nn.Module]:
-        members = (M,) if METHODS[key].members else ()
+        members = (M,) if METHODS[key].has_members else ()
         own = {} if row.drops_units or key != method else options
         make = layer_class(key, "Linear")
         layer = make(m, n, *members, bias=bias, device=device, dtype=dtype, **own)
@@ -213,7 +213,7 @@ def mlp(
         dropout = [MCDropout(**options)] if row.drops_units else []
         return [*weights(m, n, key), act(), *dropout]
 
-    tile = [] if S is None else [Tile(S, M if row.members else None)]
+    tile = [] if S is None else [Tile(S, M if row.has_members else None)]
     layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
     *hidden, last = ((m, n, key) for (m, n), key in layers)
     blocks = chain.from_iterable(block(*arguments) for arguments in hidden)

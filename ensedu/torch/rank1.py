@@ -16,11 +16,11 @@ from ensedu.torch.tensor_checks import shape_in
 from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplus
 
 
-class Rank1Arrays(MemberLayer, VariationalLayer):
-    """The parameters of both layers: one weight, and distributions of r and s a member."""
+class Rank1Parameters(MemberLayer, VariationalLayer):
+    """The parameters of its layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
-    rows_of_members: ClassVar = "r_mean"
+    array_of_members: ClassVar = "r_mean"
     drawn = ("r", "s")
 
     def _make_parameters(
@@ -138,7 +138,7 @@ class Rank1Arrays(MemberLayer, VariationalLayer):
         )
 
 
-class Rank1Linear(LinearLayer, Rank1Arrays):
+class Rank1Linear(LinearLayer, Rank1Parameters):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, s alike; weight (n, m)
@@ -181,7 +181,7 @@ class Rank1Linear(LinearLayer, Rank1Arrays):
         )
 
 
-class Rank1Conv2d(ConvLayer, Rank1Arrays):
+class Rank1Conv2d(ConvLayer, Rank1Parameters):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020: r scales the input channels and s the output channels, as in

@@ -13,7 +13,7 @@ from torch import Tensor
 from ensedu.torch.tensor_checks import class_path, not_dense
 
 #: What is no tensor and holds none.
-CONSTANTS = (
+PLAIN_TYPES = (
     str, bytes, numbers.Number, enum.Enum, slice, range, type(None), torch.dtype, torch.device,
 )  # fmt: skip
 
@@ -30,7 +30,7 @@ def map_tensors(
     if isinstance(tree, Tensor):
         return function(name, tree)
     # What is most often walked is asked first: abstract classes, as of numbers, take their time.
-    if type(tree) not in (tuple, dict) and isinstance(tree, CONSTANTS):
+    if type(tree) not in (tuple, dict) and isinstance(tree, PLAIN_TYPES):
         return tree
     parts = branches(tree)
     if parts is None and not strict:
@@ -76,7 +76,7 @@ def named_tensors(tree: Any, name: str = "") -> list[tuple[str, Tensor]]:
     return pairs
 
 
-def stack_nested(trees: Sequence[Any], name: str) -> Any:
+def stack_trees(trees: Sequence[Any], name: str) -> Any:
     """Return one tree of the shape of all `trees`, with their tensors stacked along a first axis.
 
     Their structure, the shapes of their tensors and all that is no tensor must be equal.
@@ -93,15 +93,15 @@ def stack_nested(trees: Sequence[Any], name: str) -> Any:
     return map_tensors(lambda path, _: torch.stack([x[path] for x in tensors]), trees[0], name)
 
 
-def join_nested(trees: Sequence[Any], name: str, axis: int) -> Any:
+def join_trees(trees: Sequence[Any], name: str, axis: int) -> Any:
     """Return one tree of the shape of all `trees`, their tensors joined along an axis.
 
     All that is no tensor must be equal.
     """
     tensors = [dict(named_tensors(tree, name)) for tree in trees]
     forms = [
-        [(path, x if isinstance(x, CONSTANTS) else "tensor") for path, x in _structure(tree, name)]
-        for tree in trees
+        [(path, x if isinstance(x, PLAIN_TYPES) else "tensor") for path, x in pairs]
+        for pairs in (_structure(tree, name) for tree in trees)
     ]
     for form in forms:
         if form != forms[0]:
@@ -118,7 +118,7 @@ def _structure(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
                 "members return, each gives by itself, net.member(i)"
             )
         yield path, ("tensor", tuple(tree.shape))
-    elif isinstance(tree, CONSTANTS):
+    elif isinstance(tree, PLAIN_TYPES):
         yield path, tree
     else:
         yield path, type(tree).__name__

@@ -62,7 +62,7 @@ def entry_kl(
 
     Raises ``TypeError`` where the noise is needed and not given.
     """
-    if prior.closed:
+    if prior.has_closed_kl:
         return normal_kl(mean, rho, prior)
     if noise is None:
         raise TypeError(f"noise must be a tensor for a {type(prior).__name__} prior, got None")
@@ -83,7 +83,7 @@ class VariationalLayer(WeightLayer):
             for k in self.drawn
             if (mean := getattr(self, f"{k}_mean")) is not None
         }
-        if noise is None and self.prior.closed:
+        if noise is None and self.prior.has_closed_kl:
             return {k: normal_kl(*pair, self.prior) for k, pair in pairs.items()}
         pairs = {k: tuple(map(self._noise_axes, pair)) for k, pair in pairs.items()}
         shapes = {k: tuple(mean.shape) for k, (mean, _) in pairs.items()}

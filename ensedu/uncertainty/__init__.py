@@ -30,7 +30,7 @@ raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
   `mixture_nll`.
 - Calibrated, on held-out rows: `reliability` and `ece` say how well, `TemperatureScaling` mends
   probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
-  they promise; `Exchangeability` watches whether they still do.
+  they promise; `ExchangeabilityTest` watches whether they still do.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
   kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
   `holm`.
@@ -56,7 +56,7 @@ from ensedu.uncertainty.combine import (
 )
 from ensedu.uncertainty.conformal import ConformalIntervals, ConformalSets, conformal_quantile
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
-from ensedu.uncertainty.martingale import Exchangeability
+from ensedu.uncertainty.martingale import ExchangeabilityTest
 from ensedu.uncertainty.paired import MeanDifference, holm, paired, resampled
 from ensedu.uncertainty.scores import (
     accuracy,
@@ -79,7 +79,7 @@ __all__ = [
     "ConformalSets",
     "CovarianceParts",
     "EntropyParts",
-    "Exchangeability",
+    "ExchangeabilityTest",
     "MeanDifference",
     "Reliability",
     "TemperatureScaling",

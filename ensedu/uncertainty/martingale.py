@@ -28,7 +28,7 @@ LARGEST_STAKES = 1e9
 
 
 @dataclass(frozen=True)
-class Exchangeability:
+class ExchangeabilityTest:
     """A conformal test martingale: what a bet of 1 against exchangeable rows has become.
 
     Each new score has a rank among all n until then, itself among them, as a conformal p-value with
@@ -48,7 +48,7 @@ class Exchangeability:
     --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> start = Exchangeability.fit(rng.exponential(size=100))
+    >>> start = ExchangeabilityTest.fit(rng.exponential(size=100))
     >>> same = start.update(rng.exponential(size=200), rng)
     >>> other = same.update(3 * rng.exponential(size=200), rng)
     >>> same.alarm, other.alarm, other.rows
@@ -65,7 +65,7 @@ class Exchangeability:
     )
 
     @classmethod
-    def fit(cls, scores: Float[Any, " n"]) -> "Exchangeability":
+    def fit(cls, scores: Float[Any, " n"]) -> "ExchangeabilityTest":
         """Begin with n scores of rows that calibrated; larger is stranger.
 
         Raises ``TypeError`` or ``ValueError`` for another array.
@@ -73,7 +73,7 @@ class Exchangeability:
         scores = score_checks.floats("scores", scores, ("n",))
         return cls(scores=tuple(sorted(scores.tolist())))
 
-    def update(self, scores: Float[Any, " B"], rng: Generator) -> "Exchangeability":
+    def update(self, scores: Float[Any, " B"], rng: Generator) -> "ExchangeabilityTest":
         """Return what comes of B more scores, in the order in which they came.
 
         `rng` breaks ties, and must be another one for each update.
@@ -103,7 +103,7 @@ class Exchangeability:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"Exchangeability({self.rows:,} rows, p = {self.p:.2g}, alarm = {self.alarm})"
+        return f"ExchangeabilityTest({self.rows:,} rows, p = {self.p:.2g}, alarm = {self.alarm})"
 
     @property
     def rows(self) -> int:

@@ -46,7 +46,7 @@ const roundBelow = (most) => {
   return power * [5, 2, 1].find((factor) => factor * power <= Math.max(1, most));
 };
 // The color of what is no member's weight: gray where all of it is stored once.
-const toneOf = (layers, method) => `var(--${METHODS[method].members && layers.some((layer) => METHODS[methodOf(layer, method)].members) ? method : "shared"})`;
+const toneOf = (layers, method) => `var(--${METHODS[method].has_members && layers.some((layer) => METHODS[methodOf(layer, method)].has_members) ? method : "shared"})`;
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
 
 const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
@@ -115,7 +115,7 @@ const makeBars = (on) => {
         segments[role].hidden = !count[role];
       }
       const chip = (count.per_member * perNumber) / state.M;
-      segments.per_member.style.setProperty("--chip", METHODS[method].members && chip > 5 ? `${chip}px` : "100%");
+      segments.per_member.style.setProperty("--chip", METHODS[method].has_members && chip > 5 ? `${chip}px` : "100%");
       own.style.setProperty("--own", toneOf(layers, method));
       own.style.setProperty("--deep", `${deep * perNumber}px`);
       const bytes = bytesOf(layers, method, state.M);

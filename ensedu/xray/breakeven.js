@@ -1,5 +1,5 @@
 // Where sharing pays: width by members, colored by the ensemble that stores least.
-const RIVALS = KEYS.filter((key) => METHODS[key].members && !METHODS[key].body);
+const RIVALS = KEYS.filter((key) => METHODS[key].has_members && !METHODS[key].body);
 const TICKS = { width: [1, 10, 100, 1000], M: [1, 2, 4, 8, 16, 32, 64], times: [2, 4, 16] };
 const GRAIN = coarse.matches ? 2 : 1; // pixels: so fine is the map
 const EDGE = { left: 46, right: 14, top: 10, bottom: 44 };

@@ -9,12 +9,12 @@ const spreads = (method) => METHODS[method].arrays.some(({ role }) => role === "
 const isApart = (method) => has(method, "M m n");
 const isModulated = (method) => has(method, "M m", "M n", "m n");
 const find = (test) => KEYS.find(test);
-const SINGLE = find((key) => !METHODS[key].members && !METHODS[key].stochastic);
+const SINGLE = find((key) => !METHODS[key].has_members && !METHODS[key].stochastic);
 const DEEP = find((key) => isApart(key) && !METHODS[key].body);
 const LAST = find((key) => METHODS[key].body);
 const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
-const STOPS = [DEEP, SHARING, find((key) => isModulated(key) && spreads(key)), find((key) => spreads(key) && !METHODS[key].members)];
+const STOPS = [DEEP, SHARING, find((key) => isModulated(key) && spreads(key)), find((key) => spreads(key) && !METHODS[key].has_members)];
 
 const nameAfter = (last, coded) => {
   const cut = coded.indexOf(":");
@@ -110,7 +110,7 @@ const onLine = (layers, key, M, at) => {
 const countAll = (layers, method, M) =>
   onLine(layers, method, M, (size) => layers.reduce((sum, layer) => addTo(sum, countLayer(layer, method, size)), zero()));
 
-const passesOf = (method, M) => (METHODS[method].members || METHODS[method].stochastic ? M : 1);
+const passesOf = (method, M) => (METHODS[method].has_members || METHODS[method].stochastic ? M : 1);
 
 // Bytes to keep, and while Adam trains: weights, gradients and two moments of what is trained.
 const bytesOf = (layers, method, M) =>

@@ -3,7 +3,7 @@ const sentenceOf = (method, M, layer) => {
   const members = M === 1 ? "the one member" : `all ${plural(M, "member")}`;
   if (layer && !layer.matrices.length && !isApart(methodOf(layer, method))) {
     const copy = layer.table ? "One table" : "One copy of its numbers";
-    return METHODS[method].members ? `${copy} for ${members}.` : `${copy}${spreads(method) ? ", without standard deviations" : ""}.`;
+    return METHODS[method].has_members ? `${copy} for ${members}.` : `${copy}${spreads(method) ? ", without standard deviations" : ""}.`;
   }
   if (METHODS[method].body) return `One body for ${members}, and a last layer for each.`;
   if (isModulated(method)) {

@@ -14,7 +14,7 @@ from ensedu.methods import METHODS, ROLES, size_option
 __all__ = ["Layer", "Matrix", "Reading", "read_model", "read_sizes"]
 
 #: The method whose arrays tell how long r and s are.
-SHARING = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
+MODULATED = next(key for key, row in METHODS.items() if row.modulated and not row.has_stds)
 #: The method whose members are copies of the model.
 APART = next(key for key, row in METHODS.items() if row.shares_nothing)
 
@@ -119,7 +119,7 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
-    from ensedu.torch.by_method import convert, try_conversion
+    from ensedu.torch.conversions import convert, try_conversion
     from ensedu.torch.ensembling.copies import meta_copy
     from ensedu.torch.ensembling.parameter_plan import select_names
 
@@ -132,16 +132,16 @@ def read_model(
         convert(shell, "last_layer", 1, head=head)
     named = {"head": head, "shared": shared, "modulated": modulated}
     tried = {
-        method: try_conversion(method, shell, (1, 2) if row.members else (1,), **named)
+        method: try_conversion(method, shell, (1, 2) if row.has_members else (1,), **named)
         for method, row in METHODS.items()
     }
     made = {method: one for method, one in tried.items() if one.refused is None}
     counts = {
-        method: Count(**{key: one.at(ensemble_size)[key] for key in (*ROLES, "frozen")})
+        method: Count(**{key: one.numbers_at(ensemble_size)[key] for key in (*ROLES, "frozen")})
         for method, one in made.items()
     }
-    if SHARING in made:
-        layers = _modulated_layers(made[SHARING].nets[1], shell)
+    if MODULATED in made:
+        layers = _modulated_layers(made[MODULATED].nets[1], shell)
     else:
         layers = _plain_layers(shell)
     kept = _kept_in_copies(counting.count(made[APART].nets[2])) if APART in made else {}
@@ -193,7 +193,7 @@ def _modulated_layers(net: Any, shell: Any) -> dict[str, dict[str, Any]]:
     for full, count in _parts(counting.count(net)):
         path = full.removeprefix("model").lstrip(".")
         part = net.get_submodule(full)
-        if getattr(part, "method", "") != SHARING:
+        if getattr(part, "method", "") != MODULATED:
             _add_plain(_layer_at(path, shell, layers), count)
             continue
         name = f"{path}.weight".lstrip(".") if path in own else path

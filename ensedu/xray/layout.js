@@ -173,7 +173,7 @@ const portraitOf = (content, unit) => {
 // The rooms of a picture: where its zones begin, and where each member stands.
 const roomsOf = (content, method, M, unit, frame) => {
   const portrait = portraitOf(content, unit);
-  const { members, body } = METHODS[method];
+  const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const phone = frame.width < NARROW;
   // There one member has room beside W.
@@ -222,7 +222,7 @@ const roomsOf = (content, method, M, unit, frame) => {
 const compose = (content, method, M, unit, frame) => {
   const rooms = roomsOf(content, method, M, unit, frame);
   const { portrait, vectors, lengths: [along, offsets], ghosts, home, second, slotOf, strip } = rooms;
-  const { body, members } = METHODS[method];
+  const { body, has_members: members } = METHODS[method];
   const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
   const doubled = spreads(method) && !members;
   const boxes = new Map();

@@ -44,7 +44,7 @@ const loopOf = (state, layers, name, write) => {
   };
   const [gray, muted] = [plainColor("shared"), plainColor("muted")];
   const colors = stops.map(colorOf);
-  const tones = stops.map((method, k) => (METHODS[method].members ? colors[k] : gray));
+  const tones = stops.map((method, k) => (METHODS[method].has_members ? colors[k] : gray));
 
   // What is seen at each moment is what the screen shows there; what moves alike is one group, and what looks alike
   // stands once in the file.
@@ -110,7 +110,7 @@ const loopOf = (state, layers, name, write) => {
     said(sentenceOf(method, state.M), 0, 72 + top, "16px", "muted");
     said(`${digits(total)} parameters, ${times(total / one)} of one network`, BAR.x - LEFT, 28 + top, "500 17px");
     said("Stored once, for all", left.x, 24, "650 17px", "muted");
-    said(METHODS[method].members ? "Stored by each member" : "Drawn anew, not stored", right.x, 24, "650 17px", METHODS[method].members ? colors[k] : "muted");
+    said(METHODS[method].has_members ? "Stored by each member" : "Drawn anew, not stored", right.x, 24, "650 17px", METHODS[method].has_members ? colors[k] : "muted");
     write(pen, [...layouts[k].boxes.values()].filter((box) => !box.hidden), layouts[k], { ...state, method: "", share: STOPS.indexOf(method) }, LOOP);
     return `<g opacity="${Number(!k)}">${fading(k)}${pen.words}</g>`;
   });

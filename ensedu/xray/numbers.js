@@ -19,7 +19,7 @@ const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumbe
 // What a method has of a layer: each array that is stored, and how an entry of a member's matrix comes about.
 const arraysOf = (state, layer) => {
   const method = methodOf(layer, chosen(state));
-  const [apart, modulated, spread, drops, members] = [isApart(method), isModulated(method), spreads(method), leavesOut(state), METHODS[method].members];
+  const [apart, modulated, spread, drops, members] = [isApart(method), isModulated(method), spreads(method), leavesOut(state), METHODS[method].has_members];
   const edits = editsOf(state);
   const matrix = sheetsOf(layer)[state.matrix];
   const place = (a, b) => placesOf(matrix, a, b);

@@ -181,12 +181,12 @@ const makeStage = (on) => {
     if (!wayOf(state)[2]) nameParts(context, boxes, state, layout);
   };
   const numberMembers = (context, layout, state, frame) => {
-    const { members } = METHODS[chosen(state)];
+    const { has_members: members } = METHODS[chosen(state)];
     if (state.M > CROWD) return;
     context.fillStyle = plainColor("muted");
     context.font = "13px system-ui, sans-serif";
     const [from, to, along] = wayOf(state);
-    context.globalAlpha = isModulated(from) && METHODS[to].members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
+    context.globalAlpha = isModulated(from) && METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
     const { left, top } = layout.portrait;
     const room = Math.min(layout.slot.w - 6, frame.width - left - layout.slotOf(layout.across - 1).x);
     const word = members ? "member " : "sample ";
@@ -318,10 +318,10 @@ const makeStage = (on) => {
 
   // How many numbers members own: all of a deep ensemble or of a head but what is kept, and otherwise
   // all but the shared weights and the biases of normalization.
-  const ownedOf = (scope, method, M) => (!METHODS[method].members ? 0 : onLine(scope, `owned in ${method}`, M, (size) => ({
+  const ownedOf = (scope, method, M) => (!METHODS[method].has_members ? 0 : onLine(scope, `owned in ${method}`, M, (size) => ({
     own: scope.reduce((sum, layer) => {
       const own = methodOf(layer, method);
-      if (!METHODS[own].members) return sum;
+      if (!METHODS[own].has_members) return sum;
       const count = countLayer(layer, own, size);
       const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
       return sum + count.per_member + count.scales + count.biases - kept;
@@ -332,7 +332,7 @@ const makeStage = (on) => {
     const scope = on.scope(layers);
     const mine = ownedOf(scope, method, state.M);
     const once = totalOf(countAll(scope, method, state.M)) - mine;
-    const { members } = METHODS[method];
+    const { has_members: members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
     setText(zones[1].firstChild, members ? (state.M > 1 ? "Stored by each member" : "Stored by member 1") : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
@@ -351,7 +351,7 @@ const makeStage = (on) => {
     const method = (described = chosen(state));
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
-    const { members } = METHODS[method];
+    const { has_members: members } = METHODS[method];
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     for (const look of looks) {
       const { role } = look.dataset;
@@ -399,7 +399,7 @@ const makeStage = (on) => {
   const wordsOf = ({ tile, member, id, look, numbers, layer: at }, layers, method) => {
     const [letter, layer] = [id[id[0] === "d" ? 1 : 0], layers[at]];
     if (tile?.count > 1) return `${digits(tile.count)} layers, from ${titleOf(layer, at)} to ${titleOf(layers[tile.to], tile.to)}: ${plural(tile.size, "parameter")}.`;
-    const who = `${METHODS[method].members ? "member" : "sample"} ${member + 1}`;
+    const who = `${METHODS[method].has_members ? "member" : "sample"} ${member + 1}`;
     const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
     const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;

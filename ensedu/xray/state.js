@@ -110,4 +110,4 @@ START = decode(DATA.opening ?? "");
 // What has room: all stops; or what is shown at first, and the stop after it, to which a text may lead.
 const fitted = ({ more }) => (!COMPACT || more || !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2));
 // One network that predicts once: nobody shares anything.
-const isSolo = (method) => !METHODS[method].members && passesOf(method, 2) === 1;
+const isSolo = (method) => !METHODS[method].has_members && passesOf(method, 2) === 1;

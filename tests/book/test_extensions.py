@@ -14,10 +14,10 @@ from docutils.core import publish_doctree
 from docutils.utils import new_document
 from sphinx.errors import ConfigError, ExtensionError
 
-from book._ext import launch, palette, pictures
+from book._ext import launch, palette, site_head
 from book._ext.chapter import CLAIMS, read
-from book._ext.collapsing import FoldCells, changes, first_line, fold, shows
-from book._ext.house import COLUMN, LINE, stack_tables, tie
+from book._ext.folding import FoldCells, changes, first_line, fold, shows
+from book._ext.theme_repairs import COLUMN, LINE, stack_tables, tie
 from ensedu.methods import METHODS
 from tests.book import conftest
 from tests.book.conftest import ROOT
@@ -312,11 +312,11 @@ def test_both_themes_name_every_color_that_can_be_seen_and_paper_is_light():
 def test_description_is_the_first_paragraph_of_the_text():
     note = nodes.note("", nodes.paragraph("", "Not this."))
     section = nodes.section("", nodes.title("", "Title"), note, nodes.paragraph("", "word " * 100))
-    words = pictures.describe(nodes.section("", section))
+    words = site_head.describe(nodes.section("", section))
     assert words.startswith("word word")
     assert words.endswith(" …")
     assert len(words) <= 200
-    assert pictures.describe(nodes.section()) == ""
+    assert site_head.describe(nodes.section()) == ""
 
 
 @cache

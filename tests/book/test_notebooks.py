@@ -129,7 +129,7 @@ FILES = {
     "book/workshop/measured.py": "x = 1",
     "book/workshop/results/table.json": "{}",
     "book/workshop/results/folder/table.json": "{}",
-    "book/_ext/collapsing.py": "from ensedu import drawn",
+    "book/_ext/folding.py": "from ensedu import drawn",
     "book/_css/house.css": "p {}",
 }
 
@@ -198,7 +198,7 @@ def test_new_code_is_executed_and_new_prose_is_not(root, run):
 
 
 @pytest.mark.parametrize("file", [
-    "_config.yml", "_toc.yml", "book/_ext/collapsing.py", "book/_css/house.css",
+    "_config.yml", "_toc.yml", "book/_ext/folding.py", "book/_css/house.css",
     "ensedu/drawn.py", "requirements/book.txt", "ensedu/alone.py",
     "book/workshop/results/table.json",
 ])  # fmt: skip

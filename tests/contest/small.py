@@ -33,5 +33,5 @@ def job(task, contestant, number=0, seed=3, epochs=None, split=0):
     """A training of one of a contestant's settings."""
     return Job(
         task=task, data=split_of(task, split), contestant=contestant,
-        setting=contestant.tries[number], seed=seed, epochs=epochs or contestant.epochs(task),
+        setting=contestant.settings[number], seed=seed, epochs=epochs or contestant.epochs(task),
     )  # fmt: skip

@@ -20,7 +20,7 @@ NAMES = ("single", "rank1", "swag", "boosting", "linear")
 
 def quick(name):
     """A contestant with two of its settings."""
-    return replace(CONTESTANTS[name], tries=CONTESTANTS[name].tries[1:3])
+    return replace(CONTESTANTS[name], settings=CONTESTANTS[name].settings[1:3])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,7 +55,7 @@ def scripted(centers):
         return Constant(centers[int(job.setting["number"])][lengths.index(job.epochs)])
 
     tries = tuple({"number": float(i)} for i in range(len(centers)))
-    return Contestant(label="scripted", train=train, tries=tries, epochs=lambda _: 100)
+    return Contestant(label="scripted", train=train, settings=tries, epochs=lambda _: 100)
 
 
 def test_the_setting_and_the_length_with_the_least_nll_are_chosen():
@@ -76,7 +76,7 @@ def test_a_training_that_fails_is_not_chosen():
         return Constant(9.0)
 
     own = Contestant(
-        label="x", train=train, tries=({"number": 0.0}, {"number": 1.0}), epochs=lambda _: 1
+        label="x", train=train, settings=({"number": 0.0}, {"number": 1.0}), epochs=lambda _: 1
     )
     task = small.task()
     found = one_split.choose(task, split_of(task, 0), own, 0)
@@ -141,7 +141,8 @@ def test_no_two_trainings_have_one_seed():
 
 def test_all_have_six_settings_of_two_things():
     for name, row in (IN_TABLES | FURTHER).items():
-        assert len({tuple(each.items()) for each in row.tries}) == 6, name
-        assert len({tuple(each) for each in row.tries}) == 1
+        assert len({tuple(each.items()) for each in row.settings}) == 6, name
+        assert len({tuple(each) for each in row.settings}) == 1
         if name != "linear":
-            assert sorted(len({each[key] for each in row.tries}) for key in row.tries[0]) == [2, 3]
+            numbers = [len({each[key] for each in row.settings}) for key in row.settings[0]]
+            assert sorted(numbers) == [2, 3]

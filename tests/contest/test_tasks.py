@@ -133,10 +133,12 @@ def test_images_come_as_they_are_and_labels_too():
         np.testing.assert_array_equal(y, task.y[rows[name]])
     np.testing.assert_array_equal(own.shifted["half"], own.test[0] / 2)
     np.testing.assert_array_equal(own.ood, 1)
-    assert (own.center, own.unit, task.classes, task.table, task.lenet) == (0, 1, 3, False, True)
+    assert (own.center, own.unit, task.num_classes) == (0, 1, 3)
+    assert task.is_convolutional and not task.is_table
     task = numbers_task(source="s")
-    assert (task.classes, task.table, task.lenet, task.source) == (0, True, False, "s")
-    assert replace(task, y=task.y[:, 0]).classes == 0 and numbers_task().source == "t"
+    assert (task.num_classes, task.source) == (0, "s")
+    assert task.is_table and not task.is_convolutional
+    assert replace(task, y=task.y[:, 0]).num_classes == 0 and numbers_task().source == "t"
     own = split_of(images_task(), 0)  # whose pixels change places between images
     assert own.ood.shape == own.test[0].shape
     np.testing.assert_array_equal(np.sort(own.ood, axis=0), np.sort(own.test[0], axis=0))

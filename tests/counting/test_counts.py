@@ -56,7 +56,7 @@ def test_the_formula_of_a_network_equals_its_arrays(method, sizes, M):
     bias=st.booleans(), M=st.integers(1, 9),
 )  # fmt: skip
 def test_the_formula_of_a_convolution_equals_its_arrays(method, m, n, kernel, bias, M):
-    size = {"ensemble_size": M} if METHODS[method].members else {}
+    size = {"ensemble_size": M} if METHODS[method].has_members else {}
     kind = layer_class(method, "Conv2d")
     layer = kind(m, n, kernel, *size.values(), bias=bias, device="meta")
     formula = counting.layer(m, n, method, **size, kernel_size=kernel, bias=bias)
@@ -78,7 +78,7 @@ def test_every_method_has_a_function_of_its_own():
         function = getattr(counting, name)
         assert function.__name__ == name in counting.__all__
         assert METHODS[method].source in function.__doc__
-        size = {"ensemble_size": 3} if METHODS[method].members else {}
+        size = {"ensemble_size": 3} if METHODS[method].has_members else {}
         assert function(5, 7, **size) == counting.layer(5, 7, method, **size)
 
 

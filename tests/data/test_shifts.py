@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_sample_images
 
-from ensedu.data import classes, noisy, patches, rotated
+from ensedu.data import keep_classes, noisy, patches, rotated
 
 N, H, W = 5, 7, 11
 
@@ -28,7 +28,7 @@ def test_classes_are_those_of_a_loop(y, seed, relabel):
     present = rng.permutation(np.unique(y))
     keep = present[: rng.integers(1, len(present) + 1)].tolist()
     x = np.arange(len(y) * 6.0).reshape(len(y), 2, 3)
-    some, labels = classes(x, y, keep, relabel=relabel)
+    some, labels = keep_classes(x, y, keep, relabel=relabel)
     rows = [row for row in range(len(y)) if y[row] in keep]
     np.testing.assert_array_equal(some, x[rows])
     np.testing.assert_array_equal(labels, [keep.index(y[r]) if relabel else y[r] for r in rows])
@@ -83,7 +83,7 @@ def test_what_is_given_stays_as_it_is():
     before = given.copy()
     rotated(given, 0.0)[:] = 0
     noisy(given, 0.0, np.random.default_rng(0))[:] = 0
-    classes(given, np.zeros(N, np.int64), [0])[0][:] = 0
+    keep_classes(given, np.zeros(N, np.int64), [0])[0][:] = 0
     np.testing.assert_array_equal(given, before)
 
 

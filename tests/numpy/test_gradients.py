@@ -219,7 +219,9 @@ def test_gradients_of_data_and_kl_add_up_until_they_are_emptied(name):
     layer = make(rng)
     y, _ = forward_with_noise(layer, rng.standard_normal(shape), rng)
     grad, parts = rng.standard_normal(y.shape), []
-    exact = getattr(getattr(layer, "prior", None), "closed", True)  # of others the KL is drawn
+    exact = getattr(
+        getattr(layer, "prior", None), "has_closed_kl", True
+    )  # of others the KL is drawn
     adds = {
         "data": lambda: layer.backward(grad),
         "kl": lambda: exact and en.kl_backward(layer, 2.0),
@@ -275,7 +277,7 @@ def test_a_tiny_standard_deviation_has_a_finite_kl(std):
 
 @pytest.mark.parametrize("method", ["single", "deep_ensemble", "batch_ensemble", "mean_field"])
 def test_a_convolution_starts_where_torchs_does(method):
-    members = [M] if METHODS[method].members else []
+    members = [M] if METHODS[method].has_members else []
     kind, rng = layer_class(method, "Conv2d"), np.random.default_rng(1)
     for key, values in kind(13, 101, (5, 3), *members, rng=rng).params.items():
         if key in ("weight", "bias", "weight_mean", "bias_mean"):

@@ -1,6 +1,6 @@
 """Losses against Torch's distributions and autograd, and their reductions by definition.
 
-`tests/torch/train/test_losses.py` compares the losses of Torch with these.
+`tests/torch/test_losses.py` compares the losses of Torch with these.
 """
 
 import math

@@ -78,7 +78,7 @@ def test_the_rate_falls_to_0_as_a_cosine(monkeypatch):
 
 
 def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
-    row = replace(ROW, tries=(EXPLODES, ROW.tries[0]))
+    row = replace(ROW, settings=(EXPLODES, ROW.settings[0]))
     job = small.job(small.task(), row)
     x = job.data.select[0]
     with pytest.raises(FloatingPointError, match="IVON: its outputs are not finite"):

@@ -81,7 +81,7 @@ def test_each_method_predicts_the_same_each_time(method, monkeypatch):
     row = METHODS[method]
     found = of_labels(x, labels, method=method, hidden=(31,))
     outputs = found.outputs(x)
-    members = 3 if row.members or row.stochastic else 1
+    members = 3 if row.has_members or row.stochastic else 1
     assert len(outputs) == members * (module.SAMPLES if row.stochastic else 1)
     assert np.array_equal(found.outputs(x), outputs)
     np.testing.assert_allclose(found.outputs(x[:5]), outputs[:, :5], atol=1e-12)

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from ensedu.uncertainty import Exchangeability
+from ensedu.uncertainty import ExchangeabilityTest
 from ensedu.uncertainty.martingale import ALARM
 
 SETS = 200
 
 
 def watched(rng, old, new, factor=1.0):
-    start = Exchangeability.fit(rng.exponential(size=old))
+    start = ExchangeabilityTest.fit(rng.exponential(size=old))
     return start.update(factor * rng.exponential(size=new), rng)
 
 
@@ -39,7 +39,7 @@ def test_it_fires_under_a_shift_and_says_what_it_means():
 
 def test_it_fires_where_labels_are_missed_though_scores_are_no_larger_on_average():
     rng = np.random.default_rng(5)
-    start = Exchangeability.fit(rng.random(211))
+    start = ExchangeabilityTest.fit(rng.random(211))
     assert start.update(np.where(rng.random(307) < 0.5, 0.01, 0.99), rng).alarm
 
 
@@ -78,9 +78,9 @@ def player(scores, old, draws, jump):
 )
 def test_wealth_is_what_is_written_down_however_often_one_looks(scores, cut, draw):
     values, rng = np.array(scores, float), Fixed(float(draw))
-    watch = Exchangeability.fit(values[:cut]).update(values[cut:], rng)
+    watch = ExchangeabilityTest.fit(values[:cut]).update(values[cut:], rng)
     assert watch.wealth == pytest.approx(float(wealth(scores, cut, [draw] * 17)), rel=1e-12)
-    again = Exchangeability.fit(values[:cut])
+    again = ExchangeabilityTest.fit(values[:cut])
     for value in values[cut:]:
         again = again.update(np.array([value]), rng)
     assert again == watch
@@ -107,4 +107,4 @@ def test_data_is_json():
     watch = watched(np.random.default_rng(3), 50, 997)
     data = json.loads(json.dumps(watch.data()))
     assert data["words"] == watch.words and (data["rows"], data["p"]) == (997, watch.p)
-    assert json.dumps(Exchangeability.fit(np.ones(3)).data())
+    assert json.dumps(ExchangeabilityTest.fit(np.ones(3)).data())

@@ -22,7 +22,7 @@ from numpy import ndarray as Array
 from torch import Tensor
 
 from ensedu import uncertainty
-from ensedu.common.training import minibatch_kl_weights
+from ensedu.common.training_settings import minibatch_kl_weights
 from ensedu.data import digits, gap
 from ensedu.priors import Prior, ScaleMixture
 from ensedu.torch import MeanFieldLinear, fit, mlp

@@ -74,7 +74,7 @@ def trained(method: str, setting: Setting, split: int, train: int, epochs: int) 
     checks.one_of("method", method, TRIES)
     (x, y), _, _ = dropout.split_digits(train, split)
     with seeded(1000 * split + list(TRIES).index(method)):
-        size = size_option(method, MEMBERS) if METHODS[method].members else {}
+        size = size_option(method, MEMBERS) if METHODS[method].has_members else {}
         net = mlp(SIZES, method, **size, **_options(method, setting), dtype=torch.float64)
     return fit(
         net, torch.from_numpy(x), torch.from_numpy(y), softmax_cross_entropy, epochs=epochs,

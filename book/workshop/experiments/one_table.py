@@ -53,8 +53,8 @@ def _mean(job: Job) -> SklearnModel:
     return SklearnModel(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
 
 
-NETWORK = Contestant(label="network", train=Hidden, tries=({"penalty": 10.0},))
-LINEAR = replace(NETWORK, label="linear", train=train_linear, draws=False)
+NETWORK = Contestant(label="network", train=Hidden, settings=({"penalty": 10.0},))
+LINEAR = replace(NETWORK, label="linear", train=train_linear, is_random=False)
 MEAN = replace(LINEAR, label="mean", train=_mean)
 RIVALS = {"gain": {"network": MEAN, "linear": LINEAR}}
 
@@ -75,12 +75,12 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
     """Return the NLL of each on each fold, of all its trainings, with a temperature and without."""
     found = {part: {name: np.zeros((SPLITS, 0)) for name in who} for part in PARTS}
     for name, one in who.items():
-        starts = range(SCORED_STARTS if one.draws else 1)
+        starts = range(SCORED_STARTS if one.is_random else 1)
         values = np.zeros((len(PARTS), SPLITS, len(starts)))
         for fold, data in enumerate(split_of(task, fold) for fold in range(SPLITS)):
             for start in starts:
                 job = Job(
-                    task=task, data=data, contestant=one, setting=one.tries[0], epochs=1,
+                    task=task, data=data, contestant=one, setting=one.settings[0], epochs=1,
                     seed=seed_of(task.name, name, fold, start),
                 )  # fmt: skip
                 trained = one.train(job)
@@ -92,7 +92,7 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
             found[part][name] = each
     return {
         part: TaskScores(
-            name=task.name, source=task.name, classes=bool(task.classes), values=each,
+            name=task.name, source=task.name, classes=bool(task.num_classes), values=each,
             train=len(data.fit[0]), test=len(data.test[0]),
         )
         for part, each in found.items()

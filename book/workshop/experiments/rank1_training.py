@@ -173,7 +173,7 @@ class Stack:
     def kl(self) -> Float[Tensor, " G"]:
         """KL of each network in nats: the sum over entries, the mean over members."""
         total = torch.zeros(self.number, dtype=torch.float64)
-        noise = None if self.row.prior.closed or self.row.heavy else self.noise(None)
+        noise = None if self.row.prior.has_closed_kl or self.row.heavy else self.noise(None)
         for i, layer in enumerate(self.layers):
             for j, k in enumerate("rs"):
                 mean, rho = self.array(layer, f"{k}_mean"), self.array(layer, f"{k}_rho")

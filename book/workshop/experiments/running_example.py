@@ -111,7 +111,7 @@ def trained(
     row: TunedRecipe, setting: Options, data_seed: int, seed: int, epochs: int, batch_size: int
 ) -> nn.Module:  # fmt: skip
     """Return a contestant, trained on one draw of data from one start."""
-    size = size_option(row.method, MEMBERS) if METHODS[row.method].members else {}
+    size = size_option(row.method, MEMBERS) if METHODS[row.method].has_members else {}
     with seeded(seed):
         net = mlp(row.sizes, row.method, **size, **row.options(setting), dtype=torch.float64)
     _train(net, setting, data_seed, seed, epochs, batch_size)
@@ -132,7 +132,7 @@ def beliefs(
 ) -> Float[Array, "M B 1"]:
     """Return the curve of each member, or of each of so many draws."""
     method = METHODS[row.method]
-    each = passes // MEMBERS if method.members else passes
+    each = passes // MEMBERS if method.has_members else passes
     with seeded(seed):
         samples = each if method.stochastic else 1
         return predict(net, torch.from_numpy(x), samples=samples).numpy()

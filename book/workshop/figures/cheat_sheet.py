@@ -56,10 +56,12 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     if not member:
         if method == "deep_ensemble":
             return f'<text x="{x}" y="{line}">nothing</text>'
-        alone = row.has_stds and not row.members  # no W, but a mean and a deviation of each weight
+        alone = (
+            row.has_stds and not row.has_members
+        )  # no W, but a mean and a deviation of each weight
         parts = [box(x, y, SIDE, SIDE, "weight")]
         parts.append(letter(middle, line, "μ" if alone else "W", look="on"))
-        if not row.members:
+        if not row.has_members:
             parts.append(box(x, below, 1, SIDE, "bias"))
         if alone:
             right = x + STEP
@@ -85,7 +87,7 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
 
 def picture(method: str, members: int) -> str:
     """Return what a layer stores, to scale: what is stored once at the left, then each member."""
-    own = range(1, members + 1) if METHODS[method].members else ()
+    own = range(1, members + 1) if METHODS[method].has_members else ()
     stored = "".join(arrays(method, i * STEP, i) for i in own)
     width, height = (1 + members) * STEP, (SIDE + 3) * UNIT + 4 * AIR
     return (

@@ -1,16 +1,16 @@
 """Figures in one house style: arrays in, a Matplotlib `Figure` out.
 
-`key` says how to read them all. `growth_curves` draws totals against a size, `functions` curves
-with their bands, `effects` differences whose intervals are known, `forest` those that are pooled
-over data sets; `panels` makes axes for others.
+`figure_key` says how to read them all. `growth_curves` draws totals against a size,
+`predictive_bands` curves with their bands, `effect_intervals` differences whose intervals are
+known, `forest` those that are pooled over data sets; `panels` makes axes for others.
 """
 
-from workshop.plot.curves import growth_curves
-from workshop.plot.effects import effects
+from workshop.plot.effect_intervals import effect_intervals
+from workshop.plot.figure_key import figure_key
 from workshop.plot.forest import PooledEffect, forest
-from workshop.plot.functions import Belief, functions
-from workshop.plot.key import key
+from workshop.plot.growth import growth_curves
 from workshop.plot.panels import panels
+from workshop.plot.predictive_bands import Belief, predictive_bands
 from workshop.plot.style import (
     LABELS,
     LINES,
@@ -33,14 +33,14 @@ __all__ = [
     "Figure",
     "Look",
     "PooledEffect",
-    "effects",
+    "effect_intervals",
+    "figure_key",
     "forest",
-    "functions",
     "growth_curves",
     "house_style",
-    "key",
     "look",
     "panels",
     "png",
+    "predictive_bands",
     "rendering",
 ]

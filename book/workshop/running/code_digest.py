@@ -39,7 +39,7 @@ def imported_files(code: str | bytes) -> set[Path]:
     """Return all files of ours that code imports, wherever in it, directly or not.
 
     Of a package that only passes names on, such as ``workshop.plot``, those modules alone whose
-    names the code reads, ``plot.key``; all where it does anything else with the package.
+    names the code reads, ``plot.figure_key``; all where it does anything else with the package.
     """
     found: set[Path] = set()
     known: set[str] = set()
@@ -59,7 +59,7 @@ def imported_files(code: str | bytes) -> set[Path]:
 
 @cache
 def _names(code: str | bytes) -> frozenset[str]:
-    """Return what code reads of ours, by its full name: "workshop.plot.key"."""
+    """Return what code reads of ours, by its full name: "workshop.plot.figure_key"."""
     tree = ast.parse(code)
     read = _reads(tree)
     found: set[str] = set()

@@ -137,7 +137,7 @@ def analyze(
     words: tuple[Verdict, ...] = ()
     for tempered in (1, 0):
         scores = TaskScores(
-            name=task.name, source=task.name, classes=bool(task.classes), train=int(fit),
+            name=task.name, source=task.name, classes=bool(task.num_classes), train=int(fit),
             test=int(test),
             values={k: np.array([each.nll[tempered] for each in by_name[k]]) for k in names},
         )  # fmt: skip

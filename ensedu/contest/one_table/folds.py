@@ -52,7 +52,7 @@ def run_fold(
 ) -> FoldResult:
     """Return what a contestant is worth on a fold; with a `curve` also on half of its rows."""
 
-    def also(data: SplitData, choice: Choice, trained: Trained) -> dict[str, Any]:
+    def coverage_columns(data: SplitData, choice: Choice, trained: Trained) -> dict[str, Any]:
         (x, y), (held, known) = data.test, data.calibrate
         scores = np.sort(trained(held).nonconformity(known))
         below = np.searchsorted(scores, trained(x).nonconformity(y)).tolist()
@@ -61,7 +61,7 @@ def run_fold(
             n = len(data.fit[0])
             rows = np.random.default_rng(fold).permutation(n)[: n // 2]
             half = replace(data, fit=(data.fit[0][rows], data.fit[1][rows]))
-            setting = contestant.tries[choice.best_setting]
+            setting = contestant.settings[choice.best_setting]
             again: Any = fresh_start(task, half, name, contestant, fold, 0, setting, choice.length)
             both = again(x), again(x).tempered(again(held), known)
             found["half"] = tuple(each.scores(y, data.unit)["nll"] for each in both)
@@ -70,14 +70,16 @@ def run_fold(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # few rows to calibrate on, a solver that would go on
-            row = run_split(task, name, contestant, fold, starts=starts, also=also)
+            row = run_split(
+                task, name, contestant, fold, starts=starts, more_columns=coverage_columns
+            )
     except (ValueError, FloatingPointError) as problem:
         return FoldResult(contestant=name, fold=fold, failed=str(problem))
-    both, error = (row, row["tempered"]), "error" if task.classes else "rmse"
+    both, error = (row, row["tempered"]), "error" if task.num_classes else "rmse"
     return FoldResult(
         contestant=name, fold=fold, nll=tuple(tuple(each["nll"]) for each in both),
         error=tuple(float(np.mean(each[error])) for each in both),
-        settings=contestant.tries[row["setting"]] | {"epochs": row["epochs"]},
+        settings=contestant.settings[row["setting"]] | {"epochs": row["epochs"]},
         num_stored=row["num_stored"], rows=tuple(row["rows"]),
         train_seconds=float(np.mean(row["train_seconds"])),
         predict_seconds=float(np.mean(row["predict_seconds"])),

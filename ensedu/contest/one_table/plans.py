@@ -107,7 +107,7 @@ def shorten(who: Mapping[str, Contestant], part: float) -> dict[str, Contestant]
 def time_training(task: Task, name: str, contestant: Contestant) -> tuple[str, float, float]:
     """Return the seconds of all folds' searches of a contestant, and of a training more in each."""
     data, epochs = split_of(task, 0), contestant.lengths(task)
-    setting = contestant.tries[len(contestant.tries) // 2]
+    setting = contestant.settings[len(contestant.settings) // 2]
     short = Job(
         task=task, data=data, contestant=contestant, setting=setting, seed=0, epochs=epochs[0]
     )
@@ -118,7 +118,7 @@ def time_training(task: Task, name: str, contestant: Contestant) -> tuple[str, f
             contestant.train(short)(data.test[0])
         seconds.append(time.perf_counter() - before)
     epoch = SPLITS * min(seconds) / epochs[0]
-    return name, epoch * len(contestant.tries) * sum(epochs), epoch * epochs[-1]
+    return name, epoch * len(contestant.settings) * sum(epochs), epoch * epochs[-1]
 
 
 def comparison_plan(
@@ -163,7 +163,7 @@ def comparison_plan(
                 each[name], first[name] = seconds, STANDARD[name]
     task, _ = make_task(table, seed, rows)
     search = Search(
-        settings=len(first[REFERENCE].tries), lengths=len(first[REFERENCE].length_fractions),
+        settings=len(first[REFERENCE].settings), lengths=len(first[REFERENCE].length_fractions),
         starts=starts, part=part, batch_size=task.batch_size,
     )  # fmt: skip
     return ComparisonPlan(

@@ -29,7 +29,7 @@ class SklearnModel:
 
     def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, stored: int) -> None:
         self.answers, self.labels, self.num_stored = answers, labels, stored
-        self.classes = job.task.classes
+        self.classes = job.task.num_classes
         x, y = job.data.select
         error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y
         self.variance = float(np.mean(error**2))
@@ -51,20 +51,20 @@ def flat(x: Float[Array, "B *features"]) -> Float[Array, "B m"]:
 
 def boosting_rounds(task: Task) -> int:
     """Return how many rounds of boosting a task is given: fewer where a round is many trees."""
-    return ROUNDS if task.classes <= 2 else max(FEWEST, TREES // task.classes)
+    return ROUNDS if task.num_classes <= 2 else max(FEWEST, TREES // task.num_classes)
 
 
 def train_boosting(job: Job) -> SklearnModel:
     """Fit trees one after the other; an epoch is a round."""
     x, y = job.data.fit
     package = optional("sklearn.ensemble", "sklearn")
-    kind = "Classifier" if job.task.classes else "Regressor"
+    kind = "Classifier" if job.task.num_classes else "Regressor"
     model: Any = getattr(package, f"HistGradientBoosting{kind}")(
         max_iter=job.epochs, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
     ).fit(flat(x), y.ravel())  # fmt: skip
-    answers = model.predict_proba if job.task.classes else model.predict
-    labels = model.classes_ if job.task.classes else None
+    answers = model.predict_proba if job.task.num_classes else model.predict
+    labels = model.classes_ if job.task.num_classes else None
     trees = sum(tree.get_n_leaf_nodes() for each in model._predictors for tree in each)
     return SklearnModel(job, answers, labels, trees)
 
@@ -76,11 +76,11 @@ def train_linear(job: Job) -> SklearnModel:
     model: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a solver that would go on
-        if job.task.classes:
+        if job.task.num_classes:
             model = package.LogisticRegression(C=1 / job.setting["penalty"], max_iter=300)
             model.fit(flat(x), y)
         else:
             model = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
-    answers = model.predict_proba if job.task.classes else model.predict
-    labels = model.classes_ if job.task.classes else None
+    answers = model.predict_proba if job.task.num_classes else model.predict
+    labels = model.classes_ if job.task.num_classes else None
     return SklearnModel(job, answers, labels, model.coef_.size + np.size(model.intercept_))

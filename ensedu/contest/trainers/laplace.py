@@ -39,10 +39,10 @@ def train_laplace(job: Job) -> "LaplaceLastLayer":
         If laplace-torch is not installed.
     """
     net: Any = network(job)
-    if not job.task.classes:
+    if not job.task.num_classes:
         last = net[len(net) - 1]
         net[len(net) - 1] = build_seeded(job, lambda _: nn.Linear(last.in_features, 1))
-    fit_network(job, net, None if job.task.classes else half_squared_error)
+    fit_network(job, net, None if job.task.num_classes else half_squared_error)
     return LaplaceLastLayer(job, net)
 
 
@@ -56,17 +56,17 @@ class LaplaceLastLayer:
 
     def __init__(self, job: Job, net: nn.Module) -> None:
         package, self.net = laplace_torch(), net.eval()
-        self.seed, self.classes = job.seed, job.task.classes
+        self.seed, self.classes = job.seed, job.task.num_classes
         with seeded(job.seed):
             self.found = package.Laplace(
-                self.net, "classification" if job.task.classes else "regression",
+                self.net, "classification" if job.task.num_classes else "regression",
                 subset_of_weights="last_layer",
-                hessian_structure="kron" if job.task.classes else "full",
+                hessian_structure="kron" if job.task.num_classes else "full",
             )  # fmt: skip
             rows = TensorDataset(*training_data(job))
             self.found.fit(DataLoader(rows, batch_size=job.batch_size))
             self.noise = 0.0
-            if job.task.classes:
+            if job.task.num_classes:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", UserWarning)  # which link comes by default
                     self.found.optimize_prior_precision(method="marglik")

@@ -60,7 +60,7 @@ def train_mimo(job: Job, members: int = MEMBERS) -> TrainedNetwork:
         For members that are no positive integer; for LeNet-5, whose images have channels.
     """
     M = checks.positive_int("members", members)
-    if job.task.lenet:
+    if job.task.is_convolutional:
         raise ValueError(f"hidden must be a tuple of sizes for MIMO, got {job.task.hidden!r}")
     m, *hidden, k = mlp_sizes(job)
     net = Mimo(build_seeded(job, lambda _: mlp([M * m, *hidden, M * k], "single")), M)

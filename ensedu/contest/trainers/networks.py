@@ -104,9 +104,9 @@ class TrainedNetwork:
 
     def __init__(self, job: Job, net: Any) -> None:
         self.net, self.seed = net, job.seed
-        self.label, self.classes = job.contestant.label, job.task.classes
+        self.label, self.classes = job.contestant.label, job.task.num_classes
         method = METHODS[job.contestant.method]
-        members = MEMBERS if method.members else 1
+        members = MEMBERS if method.has_members else 1
         self.passes = PASSES // members if method.stochastic else 1
         self.num_stored = counting.count(net).total
 
@@ -126,7 +126,7 @@ class TrainedNetwork:
 
 def loss_of(job: Job) -> Callable[..., Tensor]:
     """Return the loss of a task, the mean over members and examples."""
-    return softmax_cross_entropy if job.task.classes else gaussian_nll
+    return softmax_cross_entropy if job.task.num_classes else gaussian_nll
 
 
 def as_inputs(x: Array) -> Tensor:
@@ -137,17 +137,17 @@ def as_inputs(x: Array) -> Tensor:
 def training_data(job: Job) -> tuple[Tensor, Tensor]:
     """Return inputs and targets of the rows to fit on."""
     x, y = job.data.fit
-    return as_inputs(x), torch.from_numpy(y) if job.task.classes else as_inputs(y)
+    return as_inputs(x), torch.from_numpy(y) if job.task.num_classes else as_inputs(y)
 
 
 def network(job: Job) -> nn.Module:
     """Return an untrained network of a job's method and size, started by its seed."""
     name = job.contestant.method
     method, options = METHODS[name], dict(OPTIONS.get(name, {}))
-    size = size_option(name, MEMBERS) if method.members else {}
+    size = size_option(name, MEMBERS) if method.has_members else {}
 
     def build(job: Job) -> nn.Module:
-        if not job.task.lenet:
+        if not job.task.is_convolutional:
             return mlp(mlp_sizes(job), name, **size, **options)
         plain = plain_network(job)
         if name == "single":
@@ -167,15 +167,15 @@ def build_seeded(job: Job, build: Callable[[Job], Any]) -> Any:
 
 def plain_network(job: Job) -> nn.Sequential:
     """Return one network of a job's size, by Torch's own generator."""
-    if job.task.lenet:
-        return lenet5(job.task.classes, scale_sizes(FILTERS, width_scale(job)))
+    if job.task.is_convolutional:
+        return lenet5(job.task.num_classes, scale_sizes(FILTERS, width_scale(job)))
     return mlp(mlp_sizes(job), "single")
 
 
 def mlp_sizes(job: Job, scale: float | None = None) -> tuple[int, ...]:
     """Return all sizes of an MLP whose hidden layers are `scale` times as wide as the task's."""
     hidden = scale_sizes(job.task.hidden, width_scale(job) if scale is None else scale)
-    return (job.data.fit[0].shape[1], *hidden, job.task.classes or 2)
+    return (job.data.fit[0].shape[1], *hidden, job.task.num_classes or 2)
 
 
 def scale_sizes(sizes: Sequence[Any], scale: float) -> tuple[Any, ...]:
@@ -185,12 +185,12 @@ def scale_sizes(sizes: Sequence[Any], scale: float) -> tuple[Any, ...]:
 
 def width_scale(job: Job) -> float:
     """Return its width over the task's; of None that with the parameters of `MEMBERS`, to 1 %."""
-    if job.contestant.scale is not None:
-        return job.contestant.scale
+    if job.contestant.width_scale is not None:
+        return job.contestant.width_scale
 
     def total(scale: float) -> int:
-        if job.task.lenet:
-            return counting.count(lenet5(job.task.classes, scale_sizes(FILTERS, scale))).total
+        if job.task.is_convolutional:
+            return counting.count(lenet5(job.task.num_classes, scale_sizes(FILTERS, scale))).total
         return counting.mlp(mlp_sizes(job, scale), "single").total
 
     wanted = MEMBERS * total(1.0)

@@ -37,7 +37,7 @@ def train_tabm(job: Job) -> TrainedNetwork:
         For LeNet-5, and for hidden layers of several widths.
     """
     package = optional("tabm", None)
-    if job.task.lenet or len({*job.task.hidden}) != 1:
+    if job.task.is_convolutional or len({*job.task.hidden}) != 1:
         raise ValueError(f"hidden must be equal sizes for TabM, got {job.task.hidden!r}")
     inputs, *hidden, outputs = mlp_sizes(job)
 

@@ -1,6 +1,6 @@
 """What some modules of a model do for all members, in place of their own forward pass.
 
-Each rule is called as ``rule(run, path, module, input)``, and knows by the run who runs.
+Each rule is called as ``rule(one_pass, path, module, input)``, and knows by the pass who runs.
 """
 
 from functools import partial
@@ -23,18 +23,18 @@ BATCH_NDIMS = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 PER_EXAMPLE_MODULES = (nn.GroupNorm, nn.LayerNorm)
 
 
-def weight_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def weight_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """A layer: that of the method for all members, or the plain one with a member's arrays."""
-    if run.is_at_once() and isinstance(input, Tensor):
-        layer = run.layers[path]
+    if one_pass.is_at_once() and isinstance(input, Tensor):
+        layer = one_pass.converted[path]
         if input.ndim > 0 if layer.batch_axis == -2 else input.ndim in (3, 4):
-            return run.for_all(partial(_layer_of_all, run, path, layer), input)
+            return one_pass.for_all(partial(_layer_of_all, one_pass, path, layer), input)
     return type(module).forward(module, input)
 
 
-def _layer_of_all(run: OnePass, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
+def _layer_of_all(one_pass: OnePass, path: str, layer: Any, x: Tensor, differ: bool) -> Tensor:
     """Apply a layer to what all members give to theirs, with any axes between."""
-    leading = run.leading
+    leading = one_pass.leading
     sampled = len(leading) > 1 or not isinstance(layer, MemberLayer)
     if differ and len(leading) > 1:
         x = x.unflatten(0, leading)
@@ -45,7 +45,7 @@ def _layer_of_all(run: OnePass, path: str, layer: Any, x: Tensor, differ: bool) 
     between = x.shape[axes : layer.batch_axis + 1]
     if len(between) != 1:
         x = x.reshape(*x.shape[:axes], prod(between), *x.shape[layer.batch_axis + 1 :])
-    noise = run.noise_of(path, tuple(x.shape))
+    noise = one_pass.noise_of(path, tuple(x.shape))
     # Its hooks are those of the module whose place it takes, which calls them.
     with named_errors(path):
         y = layer.forward(x) if noise is None else layer.forward(x, noise)
@@ -53,42 +53,42 @@ def _layer_of_all(run: OnePass, path: str, layer: Any, x: Tensor, differ: bool) 
     return y if len(between) == 1 else y.reshape(len(y), *between, *y.shape[2:])
 
 
-def dropout_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def dropout_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout with one mask a sample for the whole batch."""
-    if run.vmap_level is None and run.member is None:
+    if one_pass.vmap_level is None and one_pass.member is None:
         raise RuntimeError(
             f"{path or 'the model'} is called outside of a pass, as torch.utils.checkpoint "
             "does for the gradient, where its masks are gone; accepted is no checkpoint there"
         )
-    with run.outside():
-        masks = run.mask_of(path, module.p, mask_shape(module, input), input.device)
-    return drop(input, run.of_member(masks), module.p)
+    with one_pass.outside():
+        masks = one_pass.mask_of(path, module.p, mask_shape(module, input), input.device)
+    return drop(input, one_pass.of_member(masks), module.p)
 
 
-def per_example_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def per_example_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """What looks at one example alone takes all members' as one batch."""
-    if not run.is_at_once() or not run.of_all(input)[1]:
+    if not one_pass.is_at_once() or not one_pass.of_all(input)[1]:
         return type(module).forward(module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
         return type(module).forward(module, x.flatten(0, 1)).unflatten(0, x.shape[:2])
 
-    return run.for_all(of_all, input)
+    return one_pass.for_all(of_all, input)
 
 
-def batch_norm_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def batch_norm_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """BatchNorm, of which vmap has a slow rule: a call a member."""
     buffers = module._buffers
-    if not run.is_at_once():
+    if not one_pass.is_at_once():
         return type(module).forward(module, input)
-    of_members = {key: run.of_all(x) for key, x in buffers.items() if x is not None}
+    of_members = {key: one_pass.of_all(x) for key, x in buffers.items() if x is not None}
     if not any(differs for _, differs in of_members.values()):
         if module.training:
             return type(module).forward(module, input)
-        return per_example_rule(run, path, module, input)
+        return per_example_rule(one_pass, path, module, input)
 
     def of_all(x: Tensor, differ: bool) -> Tensor:
-        inputs = x.unbind() if differ else [x] * run.num_members
+        inputs = x.unbind() if differ else [x] * one_pass.num_runs
         # Of what is one for all, the number of batches, each counts from the same.
         stats = {
             key: stacked.unbind() if differs else [stacked.clone() for _ in inputs[1:]] + [stacked]
@@ -101,17 +101,17 @@ def batch_norm_rule(run: OnePass, path: str, module: Any, input: Tensor) -> Tens
         module._buffers = buffers
         return torch.stack(outputs)
 
-    return run.for_all(of_all, input)
+    return one_pass.for_all(of_all, input)
 
 
-def rule_for(module: nn.Module, is_layer: bool, drops: bool) -> Any:
+def rule_for(module: nn.Module, is_replaced: bool, drops: bool) -> Any:
     """Return the function that takes the place of a module's forward pass, if one does."""
     kind = type(module)
     if drops:
         return dropout_rule
     if "forward" in vars(module):
         return None
-    if is_layer:
+    if is_replaced:
         return weight_rule
     if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
         return batch_norm_rule

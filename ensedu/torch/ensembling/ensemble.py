@@ -136,7 +136,7 @@ def ensemble(
         if isinstance(model, type):
             kind = f"the class {model.__name__}; call it, {model.__name__}()"
         raise TypeError(f"model must be a torch.nn.Module, got {kind}")
-    accepted = [key for key, row in METHODS.items() if row.members or row.stochastic]
+    accepted = [key for key, row in METHODS.items() if row.has_members or row.stochastic]
     row = METHODS[checks.one_of("method", method, accepted)]
     M, S = checked_sizes(method, ensemble_size, samples)
     known = options_of(method)
@@ -172,7 +172,7 @@ def _with_weights(
             "nn.Linear or nn.Conv2d, that is not listed in shared"
         )
     warn_of_training_lost(model, method, shared, options)
-    if not METHODS[method].members:
+    if not METHODS[method].has_members:
         return ModelEnsemble(model, stored_model(model, plan, method, {}, options), plan, None, S)
     stored = stored_model(model, plan, method, {"ensemble_size": M}, options)
     stack_buffers(stored, M)

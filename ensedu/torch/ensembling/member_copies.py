@@ -20,7 +20,7 @@ from ensedu.torch.ensembling.model_checks import (
 from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
-from ensedu.torch.trees import map_tensors, stack_nested
+from ensedu.torch.trees import map_tensors, stack_trees
 
 # Tensors of fewer entries say too little about the distribution that they were drawn from.
 FEWEST_ENTRIES = 16
@@ -65,7 +65,7 @@ class MemberCopies(Ensemble):
             member(*inputs_of(args, i), **inputs_of(kwargs, i))
             for i, member in enumerate(self.members)
         ]
-        return stack_nested(outputs, "the output")
+        return stack_trees(outputs, "the output")
 
 
 def deep_ensemble(

@@ -1,4 +1,4 @@
-"""The arrays of a method in place of a model's weights, at whose values they start."""
+"""The parameters of a method in place of a model's weights, at whose values they start."""
 
 import inspect
 from math import prod
@@ -11,13 +11,13 @@ from torch.nn.modules.conv import _ConvNd
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.batch_ensemble import BatchEnsembleArrays
+from ensedu.torch.batch_ensemble import BatchEnsembleParameters
 from ensedu.torch.ensembling.copies import copy_model
 from ensedu.torch.ensembling.module_specs import HANDED_ON
 from ensedu.torch.ensembling.parameter_plan import ParameterUse, Plan, multiplier
-from ensedu.torch.mean_field import MeanFieldArrays
+from ensedu.torch.mean_field import MeanFieldParameters
 from ensedu.torch.network import layer_class
-from ensedu.torch.rank1 import Rank1Arrays
+from ensedu.torch.rank1 import Rank1Parameters
 
 # What an array of a layer is given by the model, by its name.
 FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
@@ -80,15 +80,15 @@ class WeightOfAnyShape(WeightLayer):
         return f"{self.weight_shape}{self._repr_of_members_and_bias()}"
 
 
-class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleArrays):
+class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleParameters):
     """``W ∘ s_i r_iᵀ`` of any shape for each member."""
 
 
-class Rank1Weight(WeightOfAnyShape, Rank1Arrays):
+class Rank1Weight(WeightOfAnyShape, Rank1Parameters):
     """``W ∘ s_i r_iᵀ`` of any shape, with distributions of r and s."""
 
 
-class MeanFieldWeight(WeightOfAnyShape, MeanFieldArrays):
+class MeanFieldWeight(WeightOfAnyShape, MeanFieldParameters):
     """A weight of any shape of which each number has a distribution."""
 
 

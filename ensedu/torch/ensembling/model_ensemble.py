@@ -1,4 +1,4 @@
-"""What an ensemble of a model is: member i is that model with weights of its own."""
+"""What each ensemble of a model is but a deep one: the model, run with weights of each member."""
 
 import inspect
 import threading
@@ -73,25 +73,25 @@ class ModelEnsemble(Ensemble):
         dropout) and there is none.
         """
         check_generator(generator)
-        run = self._new_pass(generator=generator, keeps_state=False)
+        one_pass = self._new_pass(generator=generator, updates_state=False)
         has_inputs = bool(args or kwargs)
         parts: Noise = {}
         if has_inputs and self.draws:
-            self._runner.outputs(run, args, kwargs)
-            for key, own in run.noise.items():
+            self._runner.outputs(one_pass, args, kwargs)
+            for key, own in one_pass.noise.items():
                 path, _, call = key.partition(" ")
                 if call in ("", "0"):  # a layer uses its noise each time
                     parts[path] = own
         for path in self._runner.paths_that_draw:
             if path in parts:
                 continue
-            if (layer := run.layers.get(path)) is None and not has_inputs:
+            if (layer := one_pass.converted.get(path)) is None and not has_inputs:
                 raise ValueError(
                     f"noise of {path or 'the model'} depends on its input as every mask of "
                     "dropout does; accepted are the inputs too, net.noise(generator, x)"
                 )
             if layer is not None and not (has_inputs and getattr(layer, "per_example", False)):
-                parts[path] = run.draw(path)
+                parts[path] = one_pass.draw(path)
         return {
             f"{path}.{key}".lstrip("."): value
             for path, own in parts.items()
@@ -128,7 +128,7 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._runner.member(self._new_pass(own), row)
+        member = self._runner.member_copy(self._new_pass(own), row)
         for path in self._runner.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
@@ -153,13 +153,13 @@ class ModelEnsemble(Ensemble):
             noise, kwargs = None, {**kwargs, "noise": noise}
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
-        run = self._new_pass(self._noise_by_part(noise), own_batches=self.own_batches)
-        return self._runner.outputs(run, args, kwargs)
+        one_pass = self._new_pass(self._noise_by_part(noise), own_batches=self.own_batches)
+        return self._runner.outputs(one_pass, args, kwargs)
 
     def _new_pass(self, noise: Noise | None = None, **options: Any) -> OnePass:
         independent = options.get("own_batches", False) or not self._has_body
         sizes = self._samples, self._ensemble_size
-        return OnePass(self._runner.layers, *sizes, noise, independent=independent, **options)
+        return OnePass(self._runner.converted, *sizes, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:

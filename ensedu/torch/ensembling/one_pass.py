@@ -23,8 +23,8 @@ Noise = dict[str, dict[str, Tensor]]
 class OnePass:
     """A forward pass of all members: its noise, and who runs."""
 
-    #: The arrays of members, by their path.
-    layers: dict[str, Any]
+    #: Layers of the method, and arrays outside of layers, by their path.
+    converted: dict[str, Any]
     #: ``None`` where there is no such axis.
     samples: int | None
     ensemble_size: int | None
@@ -35,8 +35,8 @@ class OnePass:
     independent: bool = True
     #: Whether inputs are (M, B, …), a batch for each member.
     own_batches: bool = False
-    #: Whether the net is in its own mode, and its state moves.
-    keeps_state: bool = True
+    #: Whether the net is in its own mode, and its state moves with the pass.
+    updates_state: bool = True
     #: The member that runs; the level of ``vmap`` at which all do.
     member: int | None = field(default=None, init=False)
     vmap_level: int | None = field(default=None, init=False)
@@ -44,7 +44,7 @@ class OnePass:
     def __post_init__(self) -> None:
         #: The axes in front of the batch, and how many members run, those of each sample.
         self.leading = tuple(n for n in (self.samples, self.ensemble_size) if n is not None)
-        self.num_members = prod(self.leading)
+        self.num_runs = prod(self.leading)
         self.randomness = "different" if self.independent else "same"
         self.noise: Noise = self.given or {}
         #: How often each part was called.
@@ -67,7 +67,7 @@ class OnePass:
 
         def of_each(_: str, x: Tensor) -> Tensor:
             x, differs = self.of_all(x)
-            return x if differs or not differ else x.expand(self.num_members, *x.shape)
+            return x if differs or not differ else x.expand(self.num_runs, *x.shape)
 
         return map_tensors(of_each, tree, name), differ
 
@@ -110,7 +110,7 @@ class OnePass:
 
         Raises ``ValueError`` where no noise makes one weight of a layer.
         """
-        layer = self.layers[path]
+        layer = self.converted[path]
         if not hasattr(layer, "noise"):
             return None
         drawn_once = self.given is not None or not depends_on_input(layer)
@@ -131,25 +131,25 @@ class OnePass:
 
     def draw(self, path: str) -> dict[str, Tensor]:
         """Draw what makes one function of each member's layer, for any input."""
-        layer = self.layers[path]
+        layer = self.converted[path]
         if getattr(layer, "per_example", False):
             raise ValueError(
                 f"noise of {path or 'the model'} depends on its input for per_example=True; "
                 "accepted are the inputs too, net.noise(generator, x)"
             )
         if depends_on_input(layer):  # noise of the weights makes one function of such a layer, too
-            draws = [layer.noise(self.generator) for _ in range(self.num_members)]
+            draws = [layer.noise(self.generator) for _ in range(self.num_runs)]
             return {key: torch.stack([draw[key] for draw in draws]) for key in draws[0]}
         pixels = [1] * (-2 - layer.batch_axis)
         return layer.noise(self.generator, (*self.leading, 1, layer.inputs, *pixels))
 
     def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
         """Return the mask of this call of a dropout, for all members."""
-        name, every = f"mask{self.calls_before(path) or ''}", (self.num_members, *shape)
+        name, every = f"mask{self.calls_before(path) or ''}", (self.num_runs, *shape)
         masks = self.noise.setdefault(path, {})
         if name not in masks:
             self._check_may_draw(path)
-            sizes = (self.num_members, 1, *shape[1:])
+            sizes = (self.num_runs, 1, *shape[1:])
             masks[name] = torch.rand(sizes, generator=self.generator, device=device) >= p
         with named_errors(path):
             return checked_mask({"mask": masks[name]}, every, len(shape) - 1)
@@ -164,7 +164,7 @@ class OnePass:
     def arrays(self, path: str) -> dict[str, Tensor | None]:
         """Return the weight and bias of all members, (members, …)."""
         if path not in self._arrays:
-            layer = self.layers[path]
+            layer = self.converted[path]
             with self.outside():
                 noise: Any = self.noise_of(path)
                 with named_errors(path):
@@ -173,7 +173,7 @@ class OnePass:
                 if getattr(layer, "bias_mean", None) is not None:
                     bias = layer.bias_mean + softplus(layer.bias_rho) * noise["bias"]
                 if bias is not None:
-                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.num_members, -1)
+                    bias = bias.expand(*self.leading, bias.shape[-1]).reshape(self.num_runs, -1)
                 weight = weight.flatten(0, len(self.leading) - 1)
                 self._arrays[path] = {"weight": weight, "bias": bias}
         return self._arrays[path]

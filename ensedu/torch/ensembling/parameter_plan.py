@@ -81,18 +81,18 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
     for path, owner in modules.items():
         for key, parameter in owner.named_parameters(recurse=False):
             uses.setdefault(id(parameter), []).append(ParameterUse(path, owner, key))
-    matrices, ties, fast = [], [], []
+    matrices, ties, converted = [], [], []
     for own in uses.values():
         kinds = [_kind(use, modules, shared, modulated) for use in own]
         if "matrix" in kinds:
             use = own[kinds.index("matrix")]
             size = tuple(getattr(use.owner, use.key).shape)
             matrices.append(f"{use.name} {size} of {class_path(use.owner)}")
-        elif set(kinds) == {"fast"}:
-            fast.append(own)
-        elif "fast" in kinds:
+        elif set(kinds) == {"converted"}:
+            converted.append(own)
+        elif "converted" in kinds:
             names = [use.name for use in own]
-            ties.append(f"{' = '.join(names)} (list {names[kinds.index('fast')]} as shared)")
+            ties.append(f"{' = '.join(names)} (list {names[kinds.index('converted')]} as shared)")
     if matrices:
         raise ValueError(
             f"model has matrices of its own, {'; '.join(matrices)}: list each as shared, one for "
@@ -107,7 +107,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
         )
     layers: list[str] = []
     sources: dict[str, tuple[str, str]] = {}
-    for own in fast:
+    for own in converted:
         first = own[0]
         bias = _bias_of(first, modules, shared, uses)
         module = first.owner
@@ -132,11 +132,12 @@ def _kind(
     if is_within(use.name, shared) or isinstance(use.owner, SHARED_MODULES):
         return "shared"
     if is_within(use.name, modulated):
-        return "fast" if parameter.ndim > 1 else "shared"
+        return "converted" if parameter.ndim > 1 else "shared"
     if isinstance(multiplier(use, modules)[1], MULTIPLIERS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
-        return "fast" if "weight" in use.name and parameter.ndim > 1 and not length else "shared"
+        converts = "weight" in use.name and parameter.ndim > 1 and not length
+        return "converted" if converts else "shared"
     longer = [size for size in parameter.shape if size > 1]
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 

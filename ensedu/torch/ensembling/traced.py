@@ -27,7 +27,7 @@ from ensedu.torch.trees import map_tensors, named_tensors
 class TracedModel:
     """Copies of a model's modules that a compiler follows, and what some do in a pass."""
 
-    run: Any = None
+    one_pass: Any = None
 
     def __init__(self, specs: ModuleSpecs) -> None:
         self._specs = specs
@@ -48,23 +48,24 @@ class TracedModel:
         return any(module.training for module in self._copies.values())
 
     def outputs(
-        self, run: OnePass, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
+        self, one_pass: OnePass, shared: dict[str, Tensor], stacked: dict[str, Tensor], args: Any,
         kwargs: Any,
     ) -> Any:  # fmt: skip
         """Run all members with what is `shared` and with what each has of `stacked`."""
-        self.run = run
+        self.one_pass = one_pass
         seen: list[Any] = []
 
         def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
-            run.noise = noise
-            run.calls.clear()
+            one_pass.noise = noise
+            one_pass.calls.clear()
             model, values = self._copies[""], {**shared, **own}
             seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
             return [y for _, y in named_tensors(seen[-1], "the output")]
 
-        axis = 0 if run.own_batches else None
-        masks = {path: noise for path, noise in run.noise.items() if path not in run.layers}
-        of_all = vmap(member, (0, 0, axis, axis), randomness=run.randomness)
+        axis = 0 if one_pass.own_batches else None
+        converted = one_pass.converted
+        masks = {path: noise for path, noise in one_pass.noise.items() if path not in converted}
+        of_all = vmap(member, (0, 0, axis, axis), randomness=one_pass.randomness)
         ys = iter(of_all(stacked, masks, args, kwargs))
         return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
 
@@ -81,12 +82,12 @@ class TracedModel:
 
     def dropout(self, path: str, module: Any, input: Tensor) -> Tensor:
         """Dropout with one mask for the whole batch of one member, whose noise is given."""
-        run, shape = self.run, mask_shape(module, input)
-        name = f"mask{run.calls_before(path) or ''}"
-        if run.given is None:
+        one_pass, shape = self.one_pass, mask_shape(module, input)
+        name = f"mask{one_pass.calls_before(path) or ''}"
+        if one_pass.given is None:
             mask = torch.rand(1, *shape[1:], device=input.device) >= module.p
         else:
-            mask = run.noise[path][name]
+            mask = one_pass.noise[path][name]
         return drop(input, mask, module.p)
 
     def plain_dropout(self, module: Any, input: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ def is_stream(x: Any) -> bool:
     )
 
 
-class Batches:
+class Minibatches:
     """Minibatches (x, y), which can be iterated again and again.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The files of checkpoints: how one is written, which there are, and whether one is whole."""
+"""The format of checkpoints: how one is written, which there are, and whether one is whole."""
 
 import hashlib
 import json

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common.history import EpochRow, History
-from ensedu.common.training import SaveTo
+from ensedu.common.training_settings import SaveTo
 from ensedu.torch.train.checkpoint_format import Checkpoint, remove_after
 from ensedu.torch.train.checkpoints import load, newest, save
 

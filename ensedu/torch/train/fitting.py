@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
 from ensedu.common.history import EpochRow, History
-from ensedu.common.training import (
+from ensedu.common.training_settings import (
     KLWeight,
     SaveTo,
     Validation,
@@ -28,7 +28,7 @@ from ensedu.torch.losses import negative_elbo
 from ensedu.torch.membership import number_of_members, parameters_of_members
 from ensedu.torch.network import layers_with_kl
 from ensedu.torch.train.adversary import Adversary
-from ensedu.torch.train.batches import Batches, check_net, hash_tensors
+from ensedu.torch.train.batches import Minibatches, check_net, hash_tensors
 from ensedu.torch.train.checkpoints import settings_of
 from ensedu.torch.train.fit_checkpointer import Checkpointer
 from ensedu.torch.train.modes import batches_of_members, in_mode
@@ -168,7 +168,7 @@ def fit(
     held, saving = as_validation(validation), as_save_to(checkpoint)
     checks.boolean("split", split)
     members = number_of_members(net, "split must be False") if split else None
-    data = Batches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
+    data = Minibatches("", net, x, y, batch_size=batch_size, shuffle=True, members=members)
     N = _examples_of_kl(net, data, num_examples)
     if kl.anneal and not data.steps:
         raise ValueError(
@@ -235,7 +235,7 @@ def fit(
     return history.rows
 
 
-def _examples_of_kl(net: nn.Module, data: Batches, num_examples: int | None) -> int:
+def _examples_of_kl(net: nn.Module, data: Minibatches, num_examples: int | None) -> int:
     """Return N, by which the KL is divided; 1 where nobody says it and there is no KL."""
     if num_examples is not None:
         checks.positive_int("num_examples", num_examples)

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.torch.base import Ensemble, depends_on_input
 from ensedu.torch.inputs import Inputs, as_arguments, call, number_of_examples, to_device
-from ensedu.torch.membership import axes_before_batch, draws_noise
+from ensedu.torch.membership import draws_noise, leading_axis_counts
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
 from ensedu.torch.train.modes import predicting
-from ensedu.torch.trees import join_nested, map_tensors, named_tensors
+from ensedu.torch.trees import join_trees, map_tensors, named_tensors
 
 
 def predict(
@@ -104,10 +104,10 @@ def predict_minibatches(
             if not outputs and noise is None and not alone:
                 noises = [_noise_for_all(net, inputs) for _ in range(samples)]
             runs = [_run(net, inputs, own) for own in noises]
-            outputs.append(join_nested(runs, "the output of net", 0))
+            outputs.append(join_trees(runs, "the output of net", 0))
     if not outputs:
         raise ValueError("x must give a minibatch, got none")
-    return join_nested(outputs, "the output of net", 1)
+    return join_trees(outputs, "the output of net", 1)
 
 
 def _inputs_of_stream(x: Iterable[Any], targets: bool | None) -> Iterator[Inputs]:
@@ -161,7 +161,7 @@ def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
 
 def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
     """Flatten what stands in front of the batch."""
-    axes = [axis for axis in axes_before_batch(net, y) if 0 <= axis < y.ndim]
+    axes = [axis for axis in leading_axis_counts(net, y) if 0 <= axis < y.ndim]
     fitting = [axis for axis in axes if y.shape[axis] == examples]
     if len(fitting) != 1:
         which = (

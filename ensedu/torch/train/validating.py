@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.training import Validation
+from ensedu.common.training_settings import Validation
 from ensedu.torch.base import gpus_of
 from ensedu.torch.inputs import Inputs, call, to_device
 from ensedu.torch.losses import as_columns
 from ensedu.torch.membership import draws_noise
-from ensedu.torch.train.batches import Batches
+from ensedu.torch.train.batches import Minibatches
 from ensedu.torch.train.modes import predicting
 from ensedu.torch.train.predicting import predict_minibatches
 
@@ -26,7 +26,7 @@ class Validator:
         self, net: nn.Module, nll: Callable[..., Tensor], held: Validation, batch_size: int | None
     ) -> None:
         size = None if held.y is None else batch_size
-        self.batches = Batches(" of validation", net, held.x, held.y, batch_size=size)
+        self.batches = Minibatches(" of validation", net, held.x, held.y, batch_size=size)
         self._net, self._nll, self._held = net, nll, held
         if held.samples > 1 and not draws_noise(net):
             raise ValueError(f"samples must be 1 for a net that draws nothing, got {held.samples}")

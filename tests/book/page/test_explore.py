@@ -91,9 +91,9 @@ def test_a_page_knows_what_is_said_where_a_reader_points(book):
 
 
 def test_a_page_and_jupyter_say_where_a_figure_comes_from(monkeypatch, tmp_path):
-    ours = {"draw": plot.key, "alt": "a"}
+    ours = {"draw": plot.figure_key, "alt": "a"}
     *_, caption = explore(**ours, table="bayes").widget().children
-    assert "drawing code: workshop.plot.key.key" in caption.value
+    assert "drawing code: workshop.plot.figure_key.figure_key" in caption.value
     assert "tables: bayes" in caption.value
     assert "<small>" not in explorer().widget().children[-1].value
     monkeypatch.setenv("ENSEDU_BOOK", str(tmp_path))

@@ -26,7 +26,7 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
     function = Code("workshop.figures.cost.choosing", "draw_ends")
     assert code_of_draw(choosing.draw_ends) == function
-    assert code_of_draw(plot.key) == Code("workshop.plot.key", "key")
+    assert code_of_draw(plot.figure_key) == Code("workshop.plot.figure_key", "figure_key")
     assert code_of_draw(lambda: best.Dots({}, {}).draw("a")) is None
     assert code_of_draw(print) is None
 

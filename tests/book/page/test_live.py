@@ -143,7 +143,7 @@ def test_each_start_is_one_that_a_method_has(method):
         own = [
             array
             for name, array in net.params.items()
-            if METHODS[method].members
+            if METHODS[method].has_members
             and (name.endswith(("bias", "r", "s", "_mean")) or array.ndim == 3)
         ]
         equal = [bool((array == array[:1]).all()) for array in own]

@@ -37,7 +37,7 @@ def forest(rows=None, **options):
 
 
 def functions(beliefs, x=X, **options):
-    return plot.functions(x, beliefs, **{"ylim": (-4, 9)} | options)
+    return plot.predictive_bands(x, beliefs, **{"ylim": (-4, 9)} | options)
 
 
 def belief(method, members=None):
@@ -103,7 +103,7 @@ def shared_panels():
 
 EXTREMES = {
     "many ticks": lambda: curves(DEVICES, {"rank1": range(8)}, (0, 8), log_x=True),
-    "effects, long words": lambda: plot.effects(
+    "effects, long words": lambda: plot.effect_intervals(
         {title: NLL | {LONG: (0.0, 0.0, 0.0)} for title in ("NLL", LONG, "c", "d")},
         levels={"c": LONG},
     ),
@@ -151,13 +151,13 @@ def test_names_stand_in_the_order_of_the_ends_and_have_the_look_of_a_method():
 
 def test_effects_are_full_where_they_are_resolved_and_their_axis_holds_zero():
     def faces(**options):
-        (axes,) = drawn(lambda: plot.effects({"NLL": NLL}, **options)).axes
+        (axes,) = drawn(lambda: plot.effect_intervals({"NLL": NLL}, **options)).axes
         return [line.get_markerfacecolor() for line in axes.lines if len(line.get_xdata()) == 1]
 
     assert faces() == [PAGE, PALETTE["deep_ensemble"], PALETTE["rank1"]]
     assert faces(resolved={"NLL": ["rank1"]}) == [PAGE, PAGE, PALETTE["rank1"]]
     assert faces(resolved={}, colors={"a larger network": "single"}) == [PAGE] * 3
-    one, other = plot.effects({"a": {"b": (1, 2, 3)}, "c": {"b": (-5, -4, -3)}}).axes
+    one, other = plot.effect_intervals({"a": {"b": (1, 2, 3)}, "c": {"b": (-5, -4, -3)}}).axes
     (low, high), (left, right) = one.get_xlim(), other.get_xlim()
     assert low < 0 and 3 < high < 4 and -6 < left < -5 and right > 0
 

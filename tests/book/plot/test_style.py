@@ -102,17 +102,17 @@ def test_the_color_maps_tell_signs_apart_on_their_page(dark):
 
 
 def test_a_look_and_a_style_end_with_their_blocks_and_settings_of_users_change_nothing():
-    before, picture = dict(mpl.rcParams), plot.png(plot.key())
+    before, picture = dict(mpl.rcParams), plot.png(plot.figure_key())
     with plot.rendering(Look(narrow=True)), plot.house_style():
         assert plot.look() == Look(narrow=True) and plot.Figure().get_figwidth() == 4.0
         assert mpl.rcParams["svg.hashsalt"] == "ensedu"
     assert plot.look() == Look() and dict(mpl.rcParams) == before
     with mpl.rc_context({"font.size": 30, "figure.dpi": 50, "lines.linewidth": 9}):
-        assert plot.png(plot.key()) == picture
+        assert plot.png(plot.figure_key()) == picture
 
 
 def test_a_notebook_shows_a_figure_once_and_in_its_full_size():
-    figure = plot.key()
+    figure = plot.figure_key()
     data, sizes = figure._repr_mimebundle_()
     width, height = figure.get_size_inches()
     assert data == {"image/png": plot.png(figure), "text/plain": repr(figure)}

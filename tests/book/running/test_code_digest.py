@@ -33,7 +33,7 @@ def test_it_holds_every_module_that_an_import_loads_but_what_packages_pass_on_to
     )
     assert loaded <= found | passed_on and len(loaded) > 10
     names = names_of(found)
-    assert {"ensedu/numpy/training.py", "ensedu/common/training.py"} <= names
+    assert {"ensedu/numpy/training.py", "ensedu/common/training_settings.py"} <= names
     assert not [name for name in names if name.startswith("workshop")]
 
 
@@ -63,12 +63,16 @@ def test_what_is_not_read_of_a_package_is_left_out():
     def read(code):
         return names_of(code_digest.imported_files(f"from workshop import plot\n{code}"))
 
-    found = read("def draw():\n    return plot.key()")
+    found = read("def draw():\n    return plot.figure_key()")
     assert {
         "workshop/plot/__init__.py",
-        "workshop/plot/key.py",
+        "workshop/plot/figure_key.py",
         "workshop/plot/style.py",
     } <= found
-    assert not {"workshop/plot/forest.py", "workshop/plot/effects.py"} & found
-    for code in ("print(plot.key, getattr(plot, 'png'))", "plot.key, plot.forest.x", ""):
+    assert not {"workshop/plot/forest.py", "workshop/plot/effect_intervals.py"} & found
+    for code in (
+        "print(plot.figure_key, getattr(plot, 'png'))",
+        "plot.figure_key, plot.forest.x",
+        "",
+    ):
         assert {"workshop/plot/forest.py"} <= read(code)

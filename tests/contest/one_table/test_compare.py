@@ -47,7 +47,7 @@ def two(task):
 def quick(*names):
     own = {name: CONTESTANTS[name] for name in names}
     return {
-        k: replace(one, tries=one.tries[1:2], length_fractions=(1.0,), epochs=two)
+        k: replace(one, settings=one.settings[1:2], length_fractions=(1.0,), epochs=two)
         for k, one in own.items()
     }
 

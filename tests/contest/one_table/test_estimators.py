@@ -31,7 +31,7 @@ def table_estimator(name, classes):
     task = Task(name="kept", label="kept", x=x, y=np.asarray(y), steps=200)
     own, parts, contestant = split_of(task, 4), rows_of_split(task, 4), CONTESTANTS[name]
     job = Job(
-        task=task, data=own, contestant=contestant, setting=contestant.tries[1], seed=3,
+        task=task, data=own, contestant=contestant, setting=contestant.settings[1], seed=3,
         epochs=contestant.lengths(task)[-1],
     )  # fmt: skip
     reader = RowReader(like=x.iloc[:0], classes=("no", "yes") if classes else (), log=not classes)

@@ -37,7 +37,7 @@ def test_one_larger_network_has_as_many_parameters_as_the_ensemble(make):
 
 
 def test_half_the_width_is_half_of_each_hidden_layer():
-    half = replace(CONTESTANTS["deep_ensemble"], scale=0.5)
+    half = replace(CONTESTANTS["deep_ensemble"], width_scale=0.5)
     net = networks.network(small.job(small.task(hidden=(14, 22)), half))
     assert [part.out_features for part in net if hasattr(part, "out_features")] == [7, 11, 2]
 
@@ -61,12 +61,12 @@ def test_a_network_trains_and_repeats_its_forecast(name, make):
     first, again = (networks.train_network(job) for _ in range(2))
     x = job.data.test[0]
     one, other, anew = first(x), first(x), again(x)
-    parts = ["logits"] if task.classes else ["mean", "variance"]
+    parts = ["logits"] if task.num_classes else ["mean", "variance"]
     for part in parts:
         found = getattr(one, part)
         members = 4 if name in ("deep_ensemble", "batch_ensemble", "last_layer") else 1
         drawn = name in ("rank1", "mean_field", "mc_dropout")
-        assert found.shape == (32 if drawn else members, len(x), task.classes or 1)
+        assert found.shape == (32 if drawn else members, len(x), task.num_classes or 1)
         np.testing.assert_array_equal(found, getattr(other, part))
         np.testing.assert_array_equal(found, getattr(anew, part))
     slow = replace(job, setting=job.setting | {"lr": 1e-9})
@@ -187,8 +187,10 @@ def model(name, job):
     """The same model, asked for by hand."""
     if name == "linear":
         weight = job.setting["penalty"]
-        return LogisticRegression(C=1 / weight, max_iter=300) if job.task.classes else Ridge(weight)
-    kind = HistGradientBoostingClassifier if job.task.classes else HistGradientBoostingRegressor
+        if job.task.num_classes:
+            return LogisticRegression(C=1 / weight, max_iter=300)
+        return Ridge(weight)
+    kind = HistGradientBoostingClassifier if job.task.num_classes else HistGradientBoostingRegressor
     return kind(
         learning_rate=job.setting["lr"], l2_regularization=job.setting["l2"], max_iter=job.epochs,
         early_stopping=False,

@@ -181,7 +181,7 @@ def test_each_member_mixes_a_batch_in_an_order_of_its_own(method, monkeypatch):
     assert len({order for order, _ in orders}) > M
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS if TABLE[method].members])
+@pytest.mark.parametrize("method", [method for method in METHODS if TABLE[method].has_members])
 def test_own_batches_give_each_member_its_own(method):
     net, x = small(method), numbers(M, B, m)
     net.own_batches = True

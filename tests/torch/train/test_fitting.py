@@ -169,7 +169,7 @@ def test_a_deep_ensemble_trains_as_networks_alone(inside, optimizer, split, adve
 
 
 @pytest.mark.parametrize("make", [network, converted])
-@pytest.mark.parametrize("method", [key for key, row in METHODS.items() if row.members])
+@pytest.mark.parametrize("method", [key for key, row in METHODS.items() if row.has_members])
 def test_what_belongs_to_a_member_gets_its_own_gradient_and_what_is_shared_the_mean(make, method):
     """A body, an embedding and W are shared; all else has an axis of members, or is a copy's."""
     net, (x, y) = make(method), data(make)

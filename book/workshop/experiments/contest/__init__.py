@@ -69,7 +69,7 @@ from workshop.running.machine import one_thread
 
 #: Two at half the width.
 HALVES = {
-    f"{name}_half": replace(one, label=f"{one.label}, ½ width", scale=0.5)
+    f"{name}_half": replace(one, label=f"{one.label}, ½ width", width_scale=0.5)
     for name, one in CONTESTANTS.items() if name in ("deep_ensemble", "batch_ensemble")
 }  # fmt: skip
 #: One network under another name, which is neither better nor worse.
@@ -95,7 +95,7 @@ def predictions(contestant: str) -> dict[str, Any]:
         measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
     )
     task, who = TASKS["concrete"](), IN_TABLES[contestant]
-    data, setting = split_of(task, 0), who.tries[row["setting"]]
+    data, setting = split_of(task, 0), who.settings[row["setting"]]
     with one_thread():
         trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epochs"])
         test, held_out = trained(data.test[0]), trained(data.calibrate[0])

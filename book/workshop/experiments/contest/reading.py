@@ -151,7 +151,7 @@ def passes(contestant: str) -> int | None:
         return None
     if row.stochastic or name in SAMPLED:
         return PASSES
-    return MEMBERS if row.members and not row.body else 1
+    return MEMBERS if row.has_members and not row.body else 1
 
 
 def prices() -> dict[str, dict[str, float | None]]:

@@ -248,7 +248,7 @@ class Settings:
 
     def draw(self) -> Figure:
         """Draw a row a change, and a panel a score."""
-        return plot.effects(
+        return plot.effect_intervals(
             {
                 title: {name: (e.low, e.mean, e.high) for name, e in own.items()}
                 for title, own in self.effects.items()

@@ -91,7 +91,7 @@ class GainsOverHeads:
     def draw(self) -> Figure:
         """Draw a panel for some tasks."""
         levels = {title: f"heads alone: {value:.3f}" for title, value in self.heads.items()}
-        return plot.effects(
+        return plot.effect_intervals(
             self.differences, resolved=self.clear, levels=levels, colors=self.methods
         )
 

@@ -96,7 +96,7 @@ class Regret:
     def draw(self) -> Figure:
         """Draw the difference of each agent with its interval."""
         title = "regret"
-        return plot.effects(
+        return plot.effect_intervals(
             {title: {name: (one.low, one.mean, one.high) for name, one in self.against.items()}},
             levels={title: f"greedy: {self.greedy:,.0f}"},
             colors={name: COLORS[name] for name in self.against},

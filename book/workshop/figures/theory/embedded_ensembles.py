@@ -200,7 +200,7 @@ class Learned:
         belief = plot.Belief(
             "batch_ensemble", own.mean(axis=0), std=own.std(axis=0), members=own
         )  # fmt: skip
-        return plot.functions(
+        return plot.predictive_bands(
             self.x, {"": belief}, data=self.points, ylim=(-2.2, 2.8), thin="members"
         )
 

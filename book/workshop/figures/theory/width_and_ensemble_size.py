@@ -147,7 +147,7 @@ class GapToDeepEnsemble:
             ]
             ends[title] = ends_around([*every, 0.0])
         rows = self.found[members][titles[0]]
-        return plot.effects(
+        return plot.effect_intervals(
             self.found[members], resolved=self.clear[members], xlim=ends,
             colors=dict.fromkeys(rows, BATCH),
         )  # fmt: skip

@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[list[int], Drawing]] = {
 }  # fmt: skip
 START = "an E"
 #: Shown first beside one network: the first method with members.
-METHOD = next(key for key, row in METHODS.items() if row.members)
+METHOD = next(key for key, row in METHODS.items() if row.has_members)
 
 
 def _networks() -> dict[str, dict[str, Any]]:
@@ -51,7 +51,7 @@ def _networks() -> dict[str, dict[str, Any]]:
 
 def _drawn(method: str) -> bool:
     """Whether what stands in rows are draws of one network's weights, and no members."""
-    return METHODS[method].stochastic and not METHODS[method].members
+    return METHODS[method].stochastic and not METHODS[method].has_members
 
 
 def script() -> str:

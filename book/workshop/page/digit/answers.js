@@ -18,7 +18,7 @@ const digitNumbers = (text) => {
 
 // The network of a method with the arrays that were trained, by layer and name.
 export const digitNetwork = (method, { p, arrays }) => {
-  const { members, stochastic } = METHODS[method];
+  const { has_members: members, stochastic } = METHODS[method];
   const passes = members || stochastic ? DIGIT.passes : 1;
   const spec = { sizes: DIGIT.sizes, method, passes, p, activation: "relu", start: "same", posterior_std: 1 };
   const net = new Network(spec, new Random(0));

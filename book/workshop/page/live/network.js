@@ -349,7 +349,7 @@ export class Network {
 
   // The mean over members of KL(q ‖ N(loc, scale²)) in nats; adds `weight` times its gradient.
   kl(weight = 0) {
-    const { distributions, members, prior_loc: loc } = this.method;
+    const { distributions, has_members: members, prior_loc: loc } = this.method;
     const scale = this.spec.prior_scale;
     const share = members ? 1 / this.spec.passes : 1;
     let sum = 0;

@@ -74,7 +74,7 @@ class Panel {
       members: this.keep(slider("members", allOf("ensemble_size"), (ensemble_size) => set({ ensemble_size })), (control) => {
         const { method, ensemble_size } = own();
         control.show(ensemble_size, method === "single");
-        control.element.querySelector("span").textContent = method === "single" || METHODS[method].members ? "members" : "draws a step";
+        control.element.querySelector("span").textContent = method === "single" || METHODS[method].has_members ? "members" : "draws a step";
       }),
       start: this.keep(choice("start", [], (start) => set({ start })), (control) => {
         control.fill(STARTS[own().method].map((value) => [value, START_WORDS[value]]));
@@ -109,7 +109,7 @@ export const smallSettings = (trainer, full, tries) => {
     panel.restart("KL weight", "kl_weight", [0, 0.1, 1, 10]), panel.restart("initial σ", "initial_std", [0.01, 0.1, 1]),
   ];
   const ofMasks = () => [panel.restart("rate", "p", [0.02, 0.05, 0.2, 0.5])];
-  const small = isBayesian(method) && !METHODS[method].members ? ofDistributions : dropsUnits(method) ? ofMasks : ofMembers;
+  const small = isBayesian(method) && !METHODS[method].has_members ? ofDistributions : dropsUnits(method) ? ofMasks : ofMembers;
   const own = small();
   const more = make("a", {}, "Open it with all settings");
   panel.followers.push(() => {

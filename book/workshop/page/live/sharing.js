@@ -96,7 +96,7 @@ const options = (state, side) => {
 
 const network = (state, side) => {
   const { sizes } = specOf(state, side);
-  const drawn = !METHODS[side.method].members;
+  const drawn = !METHODS[side.method].has_members;
   const size = side.method === "single" ? [] : [drawn ? `samples=${side.ensemble_size}` : `ensemble_size=${side.ensemble_size}`];
   const given = [`[${sizes.join(", ")}]`, `"${side.method}"`, ...size, ...options(state, side)];
   const line = `mlp(${given.join(", ")})`;

@@ -19,7 +19,7 @@ export const called = (side) => {
   const label = first.toUpperCase() + others.join("");
   const M = side.ensemble_size;
   if (side.method === "single") return "One network";
-  if (!METHODS[side.method].members) return label;
+  if (!METHODS[side.method].has_members) return label;
   return `${label} of ${M}`;
 };
 

@@ -63,7 +63,7 @@ def _evenly(x: float) -> float:
 
 
 @dataclass(frozen=True)
-class Curve:
+class RegressionToy:
     """Points of a regression: what it is called, where x lies, how many points, and their noise.
 
     `truth` is the curve that they come from; `grows` is how its noise grows along x.
@@ -93,7 +93,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Plane:
+class ClassificationToy:
     """Points to classify: what they are called, how many classes and points, and their noise.
 
     `place` is where a point of a class lies, for a number in [0, 1).
@@ -138,22 +138,26 @@ def _blob(t: float, label: int) -> tuple[float, float]:
 
 #: Their functions are those of ``toys.js``.
 TOYS = {
-    "gap": Curve(
+    "gap": RegressionToy(
         "wave with a gap", lambda x: math.sin(1.5 * x) + 0.2 * x, ((-4.0, -1.0), (1.5, 4.0)), 60
     ),
-    "cubic": Curve("cubic with a gap", lambda x: x**3 / 25, ((-4.0, -1.5), (1.5, 4.0)), 40, 0.12),
-    "step": Curve("step", lambda x: -1.0 if x < 0 else 1.0, ((-4.0, 4.0),), 50),
-    "wave": Curve(
+    "cubic": RegressionToy(
+        "cubic with a gap", lambda x: x**3 / 25, ((-4.0, -1.5), (1.5, 4.0)), 40, 0.12
+    ),
+    "step": RegressionToy("step", lambda x: -1.0 if x < 0 else 1.0, ((-4.0, 4.0),), 50),
+    "wave": RegressionToy(
         "wave, noise grows",
         lambda x: math.sin(1.2 * x),
         ((-4.0, 4.0),),
         80,
         grows=lambda x: 0.3 + 1.7 * (x + 4) / 4,
     ),
-    "clusters": Curve("two clusters", lambda x: math.cos(x + 0.8), ((-3.5, -2.3), (2.0, 3.7)), 60),
-    "moons": Plane("two moons", 2, 100, 0.2, _moon),
-    "spirals": Plane("two spirals", 2, 160, 0.08, _spiral),
-    "blobs": Plane("three blobs", 3, 90, 0.5, _blob),
+    "clusters": RegressionToy(
+        "two clusters", lambda x: math.cos(x + 0.8), ((-3.5, -2.3), (2.0, 3.7)), 60
+    ),
+    "moons": ClassificationToy("two moons", 2, 100, 0.2, _moon),
+    "spirals": ClassificationToy("two spirals", 2, 160, 0.08, _spiral),
+    "blobs": ClassificationToy("three blobs", 3, 90, 0.5, _blob),
 }
 
 

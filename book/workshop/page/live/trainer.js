@@ -316,7 +316,7 @@ export class Trainer {
 
   compare() {
     const { method } = this.state;
-    const second = withMethod(this.state, Object.keys(METHODS).find((each) => METHODS[each].members && each !== method));
+    const second = withMethod(this.state, Object.keys(METHODS).find((each) => METHODS[each].has_members && each !== method));
     const alone = Boolean(this.state.other);
     this.change({ other: alone ? null : { ...sideOf(this.state), ...second } });
     this.on.tell(alone ? "One network again: it begins anew." : "Both begin anew, so that they learn side by side. Undo takes B away.");

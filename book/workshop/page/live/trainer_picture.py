@@ -174,7 +174,7 @@ def trained(
     if not np.isfinite(outputs).all() or np.abs(outputs).max() > 1e6:
         return None
     row = METHODS[side["method"]]
-    label = f"{row.label} of {side['ensemble_size']}" if row.members else row.label
+    label = f"{row.label} of {side['ensemble_size']}" if row.has_members else row.label
     return TrainedSide(side["method"], label, outputs, _moments(net))
 
 
@@ -242,7 +242,7 @@ def _curves_figure(
     data = (points[:, 0], points[:, 1]) if len(points) else None
     drawn = all(METHODS[one.method].stochastic for one in networks)
     methods = {belief.method for belief in beliefs.values()}
-    return plot.functions(
+    return plot.predictive_bands(
         x,
         beliefs,
         truth=truth,

@@ -18,7 +18,7 @@ EDGE = {"light": 0.4, "dark": 0.75}
 LIFT = {"light": 0.0, "dark": 0.5}
 
 
-def house() -> dict[str, Any]:
+def labels_and_colors() -> dict[str, Any]:
     """Return the labels and colors of the book, for the scripts."""
 
     def look(dark: bool) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def network_row(row: Method) -> dict[str, Any]:
     prior.
     """
     means = (array.name for array in row.arrays if array.name.endswith("_mean"))
-    flags = ("members", "modulated", "stochastic", "drops_units")
+    flags = ("has_members", "modulated", "stochastic", "drops_units")
     return {flag: getattr(row, flag) for flag in flags} | {
         "arrays": [
             {"name": array.name, "axes": array.shape.replace(" ", ""), "role": array.role}
@@ -71,7 +71,7 @@ BUNDLE = Bundle(
     worker_constants=lambda: {
         "METHODS": {method: network_row(METHODS[method]) for method in trainer_state.STARTS},
         "TRAINING": trainer_state.training(),
-        "HOUSE": house(),
+        "HOUSE": labels_and_colors(),
         "TOY_SETS": toys.described(),
     },
     page=(

@@ -107,7 +107,7 @@ def training() -> dict[str, Any]:
 def starts_of(row: Method) -> tuple[str, ...]:
     """Return which starts a method has; the first is where it starts by default."""
     if not row.modulated:
-        return ("different", "same") if row.members else ("different",)
+        return ("different", "same") if row.has_members else ("different",)
     near_one = tuple(START_STDS)
     if row.has_stds:
         return (*near_one, "signs", "same")

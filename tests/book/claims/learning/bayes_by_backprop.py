@@ -9,7 +9,7 @@ from torch.distributions import Normal as TorchNormal
 from torch.distributions import kl_divergence
 
 from ensedu import uncertainty
-from ensedu.common.training import minibatch_kl_weights
+from ensedu.common.training_settings import minibatch_kl_weights
 from ensedu.data import gap
 from ensedu.numpy import variational
 from ensedu.priors import Normal

@@ -22,7 +22,7 @@ CLAIMS = Claims("learning/deep-ensembles", unclaimed={
 says, reads = CLAIMS.says, CLAIMS.reads
 SETTINGS = "deep-ensembles", "settings"
 BETAS, MOVED = ([f"{own}_{how}" for own in ("single", DEEP)] for how in ("beta", "adversarial"))
-TRIED = {key for own in CONTESTANTS.values() for one in own.tries for key in one}
+TRIED = {key for own in CONTESTANTS.values() for one in own.settings for key in one}
 SOURCES = len({SAME_SOURCE.get(task, task) for task in TASKS})
 
 

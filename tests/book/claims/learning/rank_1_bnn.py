@@ -103,7 +103,7 @@ def starts_at_prior() -> bool:
     torch.manual_seed(0)
     layer = mlp([50, 70, 3], "rank1", 4, **networks.OPTIONS["rank1"])[0]
     means = torch.cat([layer.r_mean.ravel(), layer.s_mean.ravel()])
-    tried = {key for one in CONTESTANTS["rank1"].tries for key in one}
+    tried = {key for one in CONTESTANTS["rank1"].settings for key in one}
     drawn = abs(means.mean() - 1) < 0.06 and abs(means.std() - 0.3) < 0.03
     return bool(drawn) and layer.prior == Normal(1.0, 0.3) and not tried & {"init", "init_std"}
 

@@ -165,7 +165,7 @@ def auroc_of_tables() -> list[float]:
 says("on data from 18 sources: see", lambda: len({task().source for task in TASKS.values()}))
 says("Fifteen rivals meet one network", rivals, COUNTED)
 says("nine of numbers and nine of classes",
-     lambda: [len({t().source for t in TASKS.values() if bool(t().classes) == of})
+     lambda: [len({t().source for t in TASKS.values() if bool(t().num_classes) == of})
          for of in (False, True)])
 says("Here are 160 such comparisons",
      lambda: scores("concrete").values[DEEP].size * scores("concrete").values[REFERENCE].shape[1],

@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from benchmarks import bench, contestants
+from benchmarks import bench, implementations
 from workshop import measured
 
 for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
@@ -44,7 +44,7 @@ def call(contestant, x):
 @pytest.mark.parametrize("method", ["batch_ensemble", "deep_ensemble"])
 def test_all_compute_the_same_values_and_gradients(method):
     torch.manual_seed(1)
-    built = contestants.METHODS[method](m, n, M, dtype=torch.float64)
+    built = implementations.METHODS[method](m, n, M, dtype=torch.float64)
     if method == "batch_ensemble":
         del built["limit"]  # which has no members
     ours = built["ensedu"].layer
@@ -63,7 +63,7 @@ def test_all_compute_the_same_values_and_gradients(method):
 
 def test_all_mean_field_layers_take_a_batch_and_need_all_their_parameters():
     torch.manual_seed(2)
-    for name, contestant in contestants.mean_fields(m, n, M).items():
+    for name, contestant in implementations.mean_fields(m, n, M).items():
         inputs, slopes = contestant.batch(M, B, m, n)
         y, *kl = contestant(*inputs)
         assert len(kl) == ("KL" in name)
@@ -73,9 +73,9 @@ def test_all_mean_field_layers_take_a_batch_and_need_all_their_parameters():
         assert sum(slope is None for slope in found) == (4 if name == "BLiTZ" else 0), name
 
 
-@pytest.mark.parametrize("method", contestants.METHODS)
+@pytest.mark.parametrize("method", implementations.METHODS)
 def test_the_limit_is_the_products_of_the_pass(method):
-    limit = contestants.METHODS[method](m, n, M)["limit"]
+    limit = implementations.METHODS[method](m, n, M)["limit"]
     runs = limit.passes(*limit.batch(M, B, m, n))
     rows = B if method == "mean_field" else M * B
     for kind, number in (("forward", 1), ("forward+backward", 3), ("first layer", 2), ("step", 3)):
@@ -88,7 +88,7 @@ def test_the_limit_is_the_products_of_the_pass(method):
 
 def test_passes_make_fresh_gradients():
     torch.manual_seed(3)
-    contestant = contestants.batch_ensembles(m, n, M)["ensedu"]
+    contestant = implementations.batch_ensembles(m, n, M)["ensedu"]
     inputs, slopes = contestant.batch(M, B, m, n)
     runs = contestant.passes(inputs, slopes)
     weight = contestant.layer.weight
@@ -117,12 +117,12 @@ def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
     assert found.keys() == committed.keys()
     for name in ("cells", "headline", "forms", "training"):
         assert found[name][0].keys() == committed[name][0].keys()
-    assert {cell["method"] for cell in found["cells"]} == contestants.METHODS.keys()
+    assert {cell["method"] for cell in found["cells"]} == implementations.METHODS.keys()
     printed = capsys.readouterr().out
     assert "ensedu, memory saving" in printed
     assert "not installed" not in printed
     for cell in found["cells"]:
-        for kind in contestants.KINDS:
+        for kind in implementations.KINDS:
             assert cell["contestants"]["limit"][kind]["ratio"] == [1, 1, 1]
             for contestant in cell["contestants"].values():
                 low, middle, high = contestant[kind]["seconds"]
@@ -130,4 +130,4 @@ def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
 
 
 def test_all_packages_take_part():
-    assert contestants.missing() == []
+    assert implementations.missing() == []

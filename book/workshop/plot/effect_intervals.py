@@ -36,7 +36,7 @@ PAPER: dict[str, Any] = {"facecolor": PAGE, "lw": 0, "pad": 1}
 KEY = {"mean, 95% interval": MEAN, "unclear": MEAN | {"mfc": PAGE}}
 
 
-def effects(
+def effect_intervals(
     columns: Mapping[str, Mapping[str, Interval]],
     *,
     resolved: Mapping[str, Collection[str]] | None = None,

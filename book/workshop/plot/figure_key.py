@@ -38,7 +38,7 @@ LOOKS = {
 }
 
 
-def key() -> Figure:
+def figure_key() -> Figure:
     """Draw how to read the figures of this book: four looks of squares, and the methods.
 
     Gray is stored once for all members, a method's color by one member; what is computed is faint

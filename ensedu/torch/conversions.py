@@ -32,7 +32,7 @@ class Conversion:
     numbers: dict[int, dict[str, int]]
     refused: Exception | None = None
 
-    def at(self, size: int) -> dict[str, Any]:
+    def numbers_at(self, size: int) -> dict[str, Any]:
         """Return the numbers of any size: each grows by the same with each member or sample."""
         first, last = min(self.numbers), max(self.numbers)
         return {

@@ -66,7 +66,7 @@ class Belief:
         return self.members is not None and len(self.members) > 1
 
 
-def functions(
+def predictive_bands(
     x: Float[Array, " N"],
     beliefs: Mapping[str, Belief],
     *,

@@ -28,7 +28,7 @@ KINDS = ("forward", "forward+backward", "first layer", "step")
 
 
 @dataclass
-class Contestant:
+class Implementation:
     """A way to do one layer: its parts as `layer`, what calls it, and the axes of a batch."""
 
     layer: nn.Module
@@ -176,12 +176,12 @@ def missing():
 def deep_ensembles(m, n, M, **factory):
     """All ways to do a deep ensemble's layer."""
     built = {
-        "limit": Contestant(InTurn(m, n, M, **factory), axes="Bm each"),
-        "ensedu": Contestant(et.DeepEnsembleLinear(m, n, M, **factory)),
-        "vmap": Contestant(MappedLinear(m, n, M, **factory)),
+        "limit": Implementation(InTurn(m, n, M, **factory), axes="Bm each"),
+        "ensedu": Implementation(et.DeepEnsembleLinear(m, n, M, **factory)),
+        "vmap": Implementation(MappedLinear(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
-        built["tabm"] = Contestant(tabm.LinearEnsemble(m, n, k=M, **factory), axes="BMm")
+        built["tabm"] = Implementation(tabm.LinearEnsemble(m, n, k=M, **factory), axes="BMm")
     return built
 
 
@@ -189,26 +189,26 @@ def batch_ensembles(m, n, M, **factory):
     """All ways to do a BatchEnsemble's layer."""
     saving = et.BatchEnsembleLinear(m, n, M, memory_saving=True, **factory)
     built = {
-        "limit": Contestant(nn.Linear(m, n, **factory), axes="(MB)m"),
-        "ensedu": Contestant(et.BatchEnsembleLinear(m, n, M, **factory)),
-        "ensedu, memory saving": Contestant(saving),
-        "loop": Contestant(LoopedBatchEnsemble(m, n, M, **factory)),
-        "vmap": Contestant(MappedBatchEnsemble(m, n, M, **factory)),
+        "limit": Implementation(nn.Linear(m, n, **factory), axes="(MB)m"),
+        "ensedu": Implementation(et.BatchEnsembleLinear(m, n, M, **factory)),
+        "ensedu, memory saving": Implementation(saving),
+        "loop": Implementation(LoopedBatchEnsemble(m, n, M, **factory)),
+        "vmap": Implementation(MappedBatchEnsemble(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
         layer = tabm.LinearBatchEnsemble(m, n, k=M, scaling_init="random-signs", **factory)
-        built["tabm"] = Contestant(layer, axes="BMm")
+        built["tabm"] = Implementation(layer, axes="BMm")
     if uncertainty := package("torch_uncertainty"):
         layer = uncertainty.BatchLinear(m, n, num_estimators=M, **factory)
-        built["torch-uncertainty"] = Contestant(layer, axes="(MB)m")
+        built["torch-uncertainty"] = Implementation(layer, axes="(MB)m")
     return built
 
 
 def rank1s(m, n, M, **factory):
     """Our rank-1 layer; no other package has one for Torch."""
     return {
-        "limit": Contestant(nn.Linear(m, n, **factory), axes="(MB)m"),
-        "ensedu": Contestant(et.Rank1Linear(m, n, M, **factory)),
+        "limit": Implementation(nn.Linear(m, n, **factory), axes="(MB)m"),
+        "ensedu": Implementation(et.Rank1Linear(m, n, M, **factory)),
     }
 
 
@@ -223,7 +223,7 @@ def mean_fields(m, n, M, **factory):
         built["torch-uncertainty"] = uncertainty.BayesLinear(m, n, **factory)
     if blitz := package("blitz"):
         built["BLiTZ"] = blitz.BayesianLinear(m, n).to(**factory)
-    built = {name: Contestant(layer, axes="Bm") for name, layer in built.items()}
+    built = {name: Implementation(layer, axes="Bm") for name, layer in built.items()}
     if theirs := package("bayesian_torch"):
         for kind, name in (
             ("LinearReparameterization", "bayesian-torch"),
@@ -232,7 +232,7 @@ def mean_fields(m, n, M, **factory):
             for end in ("", ", with KL"):
                 layer = getattr(theirs, kind)(m, n).to(**factory)
                 call = returning(layer, kl=bool(end))
-                built[name + end] = Contestant(layer, axes="Bm", call=call)
+                built[name + end] = Implementation(layer, axes="Bm", call=call)
     return built
 
 
@@ -274,7 +274,7 @@ def form_of(run):
 def both_forms(m, n, M, B, kinds, *, seconds, device="cpu", **factory):
     """Time a BatchEnsemble's layer in its two forms, by kind of pass, and say which one runs."""
     factory |= {"device": device}
-    one = Contestant(et.BatchEnsembleLinear(m, n, M, **factory))
+    one = Implementation(et.BatchEnsembleLinear(m, n, M, **factory))
     passes, found = one.passes(*one.batch(M, B, m, n, **factory)), {}
     for kind in kinds:
 
