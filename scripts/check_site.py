@@ -72,6 +72,11 @@ UNSET = """() => {
 FOCUSED = """() => [...document.querySelectorAll("mjx-container:not([display])")]
   .filter((formula) => formula.tabIndex >= 0)
   .map((formula) => formula.outerHTML.slice(0, 120))"""
+# But nothing of them is cut off on a phone, unless it is folded away.
+TOO_WIDE = """() => [...document.querySelectorAll("mjx-container[display]")]
+  .filter((formula) => formula.scrollWidth > formula.clientWidth + 1 && formula.clientWidth)
+  .filter((formula) => !formula.closest("details:not([open])"))
+  .map((formula) => formula.closest("section")?.id ?? "")"""
 # In an article, what a reader without scripts can neither see nor unfold by hand.
 HIDDEN = """() => {
   const seen = { opacityProperty: true, visibilityProperty: true };
@@ -140,12 +145,14 @@ TOP = """() => {
 
 
 def fits(page, viewports=(SMALL, PHONE, TABLET, DESK)):
-    """A page shows one title, and needs no scrolling sideways, on phones, a tablet and a desk."""
+    """A page shows one title, and whole formulas, with no scrolling sideways, on any screen."""
     for viewport in viewports:
         page.set_viewport_size(viewport)
         page.evaluate(DRAWN)
         if page.evaluate(SIDEWAYS):
             yield "scrolls sideways", f"{viewport['width']} px"
+        if viewport is PHONE:
+            yield from (("cuts a formula off", place) for place in page.evaluate(TOO_WIDE))
     yield from one_title(page)
 
 

@@ -28,6 +28,8 @@ BODY = {
     "<div class=x>words</div>": [], "<h1>Another</h1>": ["shows not one title"],
     '<img src="empty.png" alt="">': ["picture without pixels"],
     '<span class="math notranslate">x</span>': ["formula not set"],
+    "<mjx-container display style='display: block; width: 9px'>xyz</mjx-container>":
+        ["cuts a formula off"],
     '<div class="bd-sidebar">Click</div>': ["printed, but can only be clicked"],
     "<p id=p hidden>Words.</p><script>p.hidden = false</script>": ["hidden without scripts"],
     "<details><summary>More</summary><p style='color: #888; background: #999'>Words.</p></details>":
