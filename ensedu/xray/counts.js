@@ -8,13 +8,15 @@ const spreads = (method) => METHODS[method].arrays.some(({ role }) => role === "
 // Members that share no matrix; and those that do.
 const isApart = (method) => has(method, "M m n");
 const isModulated = (method) => has(method, "M m", "M n", "m n");
+// Whether a member draws its r and s.
+const drawsFactors = (method) => isModulated(method) && spreads(method);
 const find = (test) => KEYS.find(test);
 const SINGLE = find((key) => !METHODS[key].has_members && !METHODS[key].stochastic);
 const DEEP = find((key) => isApart(key) && !METHODS[key].body);
 const LAST = find((key) => METHODS[key].body);
 const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
-const STOPS = [DEEP, SHARING, find((key) => isModulated(key) && spreads(key)), find((key) => spreads(key) && !METHODS[key].has_members)];
+const STOPS = [DEEP, SHARING, find(drawsFactors), find((key) => spreads(key) && !METHODS[key].has_members)];
 
 const nameAfter = (last, coded) => {
   const cut = coded.indexOf(":");

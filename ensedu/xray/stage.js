@@ -6,7 +6,7 @@ const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
 // What the book calls a member's matrix: W, or V where it is random while W is not.
-const madeName = (method) => (isModulated(method) && spreads(method) ? "V" : "W");
+const madeName = (method) => (drawsFactors(method) ? "V" : "W");
 const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 const makeStage = (on) => {

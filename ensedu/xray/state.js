@@ -40,7 +40,7 @@ const CALLED = { M: "members", view: "zoom", zoom: "scale" };
 const FIELD_OF = Object.fromEntries(Object.keys(FIELDS).map((key) => [CALLED[key] ?? key, key]));
 let START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
 const isWhole = ({ view }) => view !== "layer" && view !== "numbers";
-const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix, drawn: fitted(state).some((method) => isModulated(method) && spreads(method)) });
+const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix, drawn: fitted(state).some(drawsFactors) });
 
 const encode = (state) =>
   Object.entries(FIELD_OF)

@@ -56,9 +56,8 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     if not member:
         if method == "deep_ensemble":
             return f'<text x="{x}" y="{line}">nothing</text>'
-        alone = (
-            row.has_stds and not row.has_members
-        )  # no W, but a mean and a deviation of each weight
+        # No W, but a mean and a deviation of each weight.
+        alone = row.has_stds and not row.has_members
         parts = [box(x, y, SIDE, SIDE, "weight")]
         parts.append(letter(middle, line, "μ" if alone else "W", look="on"))
         if not row.has_members:

@@ -18,7 +18,7 @@
     let answer = null; // to whom it says what it shows
     const tell = (words) => frame.contentWindow.postMessage({ to: "xray", ...words }, "*");
     const set = (query) => {
-      frame.loading = "eager"; // a small copy of it may be seen elsewhere
+      frame.loading = "eager"; // what it says may be seen elsewhere
       if (there) tell({ set: String(query) });
       else waiting += `&${query}`;
     };
