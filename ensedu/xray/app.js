@@ -57,6 +57,7 @@ let late = 0;
 const change = (patch, { push = false, moves = false } = {}) => {
   const before = state;
   state = settled({ ...state, ...patch });
+  if (state.M !== before.M) state.guess = null; // another question
   if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
   if (moves) stage.begin(performance.now());
   if (push) address(true);
@@ -176,9 +177,14 @@ const makeControls = () => {
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
     if (key === "M") range.addEventListener("change", () => setTimeout(letGo));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
+    const type = () => change({ [key]: clamp(Math.round(Number(number.value)), 1, most) });
+    let kept = ""; // what Escape takes back to
+    number.addEventListener("focus", () => (kept = number.value));
+    number.addEventListener("input", () => number.value && type());
+    number.addEventListener("keydown", (event) => event.key === "Escape" && ((number.value = kept), type()));
     number.addEventListener("change", () => {
-      number.value = clamp(Math.round(Number(number.value)), 1, most);
-      change({ [key]: Number(number.value) });
+      type();
+      number.value = state[key];
     });
     const show = (value) => {
       if (Number(range.value) !== to(value)) range.value = to(value);
@@ -232,7 +238,7 @@ const makeControls = () => {
     if (again.parentNode !== place) place.append(again);
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? numbers.where() : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;

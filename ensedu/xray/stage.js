@@ -172,7 +172,7 @@ const makeStage = (on) => {
   const drawVacant = (context, { home, portrait: { left, top, w, h } }) => {
     Object.assign(context, { strokeStyle: plainColor("muted"), lineWidth: 1 });
     context.setLineDash([2, 5]);
-    context.strokeRect(home.x + left - 5.5, home.y + top - 0.5, w - left + 1, h - top + 1);
+    context.strokeRect(Math.max(0.5, home.x + left - 5.5), home.y + top - 0.5, w - left + 1, h - top + 1);
     context.setLineDash([]);
   };
   // What is what, in words: on the canvas, and in a loop that is saved.
@@ -254,7 +254,12 @@ const makeStage = (on) => {
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const drawn = seen.some(({ id }) => id[0] === "d");
     for (const { id, member, tile, x, y, w, h } of seen) {
-      if (!tile || member > 0) continue;
+      if (member > 0) continue;
+      if (!tile) {
+        context.font = `italic 12px ${SERIF}`;
+        if ("rs".includes(id[0]) && frame.width > NARROW) context.fillText(id[0], x + w + 3, y + h / 2 + 3);
+        continue;
+      }
       const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
@@ -367,12 +372,10 @@ const makeStage = (on) => {
     // Another size at another scale is seen to be so.
     if (stood && sized !== was && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
+    const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
-      isWhole(state) ? "Press a layer to open it." : "",
-      content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
-      shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      folds ? "What is long is cut into strips." : "",
-      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
+      isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
     more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
@@ -402,7 +405,7 @@ const makeStage = (on) => {
     const who = `${METHODS[method].has_members ? "member" : "sample"} ${member + 1}`;
     const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
     const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
-    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
