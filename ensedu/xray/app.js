@@ -74,12 +74,13 @@ const ask = () => {
 };
 
 const lit = () => light && ((box) => (light.role ? box.look === light.role : box.layer === light.layer));
-// What stands far below the hand follows when it rests.
+// What stands far below the hand, or out of sight, follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
 const showRest = () => {
   clearTimeout(resting);
   const layers = layersOf(state);
+  bars.show(state, scopeOf(layers), isWhole(state));
   tree.show(state, layers);
   map.show(state, scopeOf(layers));
 };
@@ -92,12 +93,15 @@ const draw = (now) => {
     if (share === 1) arrive(now);
   }
   const layers = layersOf(state);
+  // First the canvas, whose font asks for the style of all that has been written.
+  if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
+  stage.gauge.show(state, scopeOf(layers), stage.frame().width);
   const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame().width} ${theme()}`;
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
     const layer = isWhole(state) ? null : layers[state.layer];
-    bars.show(state, scope, !layer);
+    if (bars.seen()) bars.show(state, scope, !layer);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
@@ -107,7 +111,6 @@ const draw = (now) => {
     else resting = setTimeout(showRest, REST);
     changed = now;
   }
-  if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
   const compact = COMPACT && !state.more;
   const marks = { view: compact ? state.view : "", hides: compact ? state.hides : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
   for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];

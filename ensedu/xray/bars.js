@@ -79,6 +79,8 @@ const makeBars = (on) => {
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title" }), body, about);
   element.addEventListener("transitionend", () => element.classList.remove("rescaled"));
+  let seen = true;
+  new IntersectionObserver(([{ isIntersecting }]) => (seen = isIntersecting)).observe(body);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
   // How many parameters fill a track, of what, and what changes it once the hand lets go.
@@ -127,7 +129,7 @@ const makeBars = (on) => {
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
-  return { element, show, scale: () => `${track} ${room}` };
+  return { element, show, seen: () => seen, scale: () => `${track} ${room}` };
 };
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.

@@ -38,6 +38,7 @@ const makeStage = (on) => {
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
+  let wide = 0; // the field
   let shaken = 0; // until when r and s, or W, shake
   let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
@@ -118,7 +119,6 @@ const makeStage = (on) => {
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
     gauge.element.hidden = more.lastChild.hidden = Boolean(refused);
-    gauge.show(state, on.scope(layers), frame.width);
     markStop(state, layers);
     if (inNumbers) {
       more.hidden = true;
@@ -440,10 +440,10 @@ const makeStage = (on) => {
   });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   onArrows(slider, (step) => on.step(Math.sign(step)));
-  new ResizeObserver(() => on.resized()).observe(field);
+  new ResizeObserver(([{ contentRect }]) => contentRect.width !== wide && on.resized((wide = contentRect.width))).observe(field);
 
   return {
-    element, field, tools, under, render, measure, words,
+    element, field, tools, gauge, render, measure, words,
     frame: () => frame,
     wordsOf,
     // What is drawn now is where the next motion begins.

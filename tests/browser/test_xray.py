@@ -49,6 +49,7 @@ def words(page, selector):
 
 
 def bar(page, method, cell):
+    page.wait_for_timeout(120)  # out of sight it follows when the hand rests
     return words(page, f'button.bar[data-method="{method}"] .{cell}')
 
 
