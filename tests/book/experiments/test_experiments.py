@@ -112,8 +112,6 @@ AGAIN = [
     Again("bayesian-cnn-images", {"split": 0}, {"epochs": 0, "draws": 1, "shown": 0},
           only=("index", "label")),
     Again("gradient-flow", {"width": 64, "seed": 3}),
-    Again("embedded-training", {"width": 32, "seed": 3}),
-    Again("embedded-spread", {"mean": 0.5, "seed": 3}, rel=0.01),
     Again("perturbed-network", {"number": 0}, abs=1e-3),
     Again("width-tuning", WIDTH | {"split": 101, "lr": 0.02}, {}, {"MEMBERS": (1,)}, rel=0.2),
     Again("width", WIDTH | {"split": 1}, {}, {"MEMBERS": (1, 2)}, rel=0.2),

@@ -232,11 +232,6 @@ def speeds(f, mean_of_u, trained_on):
     return [mean_of_u, *rates], [*both[0].T, *both[1].T]
 
 
-def learned(f, mean_of_u):
-    own = f.found[mean_of_u]
-    return [mean_of_u, f.spread[mean_of_u], 20], [*own, np.mean(own, axis=0)]
-
-
 def carried(f, images):
     lines = {key[1:]: own for key, own in f.nll.items() if key[0] == IMAGES[images]}
     best = {key: min(own, key=own.get) for key, own in lines.items()}
@@ -375,7 +370,6 @@ SHOWN = {
     "fig-ee-pull": pull,
     "fig-ee-kernel": chi,
     "fig-ee-speeds": speeds,
-    "fig-ee-learned": learned,
     "fig-we-carry": carried,
     "fig-we-pull": others,
     "fig-we-gap": gaps,
