@@ -72,7 +72,7 @@ def moved(mean: float) -> np.ndarray:
 # fmt: off
 says("= 2, and \\chi is 0.5", lambda: (2, chi([ONES, DROPOUT])))
 says("Did you expect 0.5 for dropout", lambda: chi([ONES, DROPOUT]))
-says("in common, and \\chi falls to 0.21", lambda: chi(DROPOUT))
+says("each member, and \\chi falls to 0.21", lambda: chi(DROPOUT))
 says("-0.5, beside 4.5 for the member", lambda: (CELL["other"].mean(), CELL["itself"].mean()))
 says("0, member 2 hardly moves", lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
 says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
