@@ -241,13 +241,6 @@ def carried(f, images):
     return [ours[0], ours[-1]], [*drawn, *([members] for members in best.values())]
 
 
-def others(f):
-    drawn = [f.factor * np.sqrt((members - 1) / np.array(f.widths)) for members in f.found]
-    members = max(f.found)
-    said = members, f.found[members][0], f.found[members][-1]
-    return said, [*f.found.values(), *drawn]
-
-
 def gaps(f, members):
     training = next(iter(f.found[members].values()))
     every = [row for rows in f.found[members].values() for row in rows.values()]
@@ -371,7 +364,6 @@ SHOWN = {
     "fig-ee-kernel": chi,
     "fig-ee-speeds": speeds,
     "fig-we-carry": carried,
-    "fig-we-pull": others,
     "fig-we-gap": gaps,
     "fig-r1p-clouds": lambda f, size: (
         [size, np.std(f.found[size]["independent entries"][:, 1])

@@ -3,10 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from jaxtyping import Float
-from numpy import ndarray as Array
-
 from workshop import plot
 from workshop.plot.panels import ends_room, name_curves, number_ticks, panels
 from workshop.plot.style import LABELS, MARKERS, Figure, color, house_style
@@ -17,11 +13,6 @@ CARRIED = (
     "doubling. A line is a width (of convolutions: channels), named at its end; large: its least "
     "NLL. Lower is better; means over splits, not tested."
 )
-PULL = (
-    "What the others add to a member's pull grows with their number and falls with the width. "
-    "Dots: root mean square over ten networks before training; dotted: 0.4 √((M − 1)/h) for M "
-    "members of width h."
-)
 GAP = (
     "Narrow members give way on the images that they learn from, too. BatchEnsemble minus deep "
     "ensemble of the same width: 95% intervals over ten splits of digits; full marker: clear "
@@ -31,7 +22,6 @@ RANGES = "The axes change with the images: each kind has its own range."
 #: What a reader chooses, to the task.
 IMAGES = {"digits": "digits", "MNIST-5000": "mnist5000", "convolutions": "convolution"}
 BATCH, DEEP = "batch_ensemble", "deep_ensemble"
-DOTTED = (0, (1, 2))
 
 #: Task, method and width to a score by the number of members.
 Scores = Mapping[tuple[str, str, int], Mapping[int, float | int]]
@@ -86,42 +76,6 @@ class Carried:
         return (
             f"The narrowest BatchEnsemble has its least NLL with {best[0]} members, the widest "
             f"with {best[-1]}."
-        )
-
-
-@dataclass(eq=False)
-class PullOfOthers:
-    """What others add to a member's pull, over widths."""
-
-    #: Of the hidden layers.
-    widths: Sequence[int]
-    #: Numbers of members to root mean squares, (widths,).
-    found: Mapping[int, Float[Array, " W"]]
-    #: Of the dotted lines, ``factor √((M − 1)/h)``.
-    factor: float
-
-    def draw(self) -> Figure:
-        """Draw dots and a line for each number of members."""
-        names = [f"{members} members" for members in self.found]
-        own, x = color(BATCH), np.array(self.widths, dtype=float)
-        with house_style():
-            figure, (axes,) = panels(1, height=2.7, left=0.6, right=ends_room(names))
-            for name, (members, values) in zip(names, self.found.items(), strict=True):
-                line = self.factor * np.sqrt((members - 1) / x)
-                axes.plot(x, line, color=own, ls=DOTTED, lw=1.6, label=name)
-                axes.plot(x, values, MARKERS[BATCH], color=own, ms=3 + members / 2)
-            axes.set(xscale="log", yscale="log", xlim=(x[0] / 1.2, x[-1] * 1.2), ylim=(0.015, 0.5))
-            axes.set(xlabel="width")
-            number_ticks(axes, x, [0.03, 0.1, 0.3])
-            axes.set_title("what the others add, own pull = 1", loc="left")
-            name_curves(figure, axes)
-        return figure
-
-    def say(self) -> str:
-        members, values = [*self.found.items()][-1]
-        return (
-            f"With {members} members the others add {values[0]:.2f} of a member's own pull in the "
-            f"narrowest layers, {values[-1]:.2f} in the widest."
         )
 
 

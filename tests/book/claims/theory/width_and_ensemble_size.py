@@ -22,7 +22,6 @@ CLAIMS = Claims("theory/width-and-ensemble-size", unclaimed={
         "500 steps (convolutions 300) of SGD", "Rates are 0.02, 0.06 or 0.18",
         "at width 64 or 8 channels", "We dropped a fourth rate, 0.007",
         "Intervals are 95%, over splits"],
-    "an initialization": ["from N(1, 0.1²) members start"],
 })  # fmt: skip
 says, reads, RATES = CLAIMS.says, CLAIMS.reads, runs.RATES
 WIDTHS = TASKS["digits"].widths
@@ -75,14 +74,6 @@ def pushed(k: np.ndarray) -> float:
 
 
 @cache
-def others(width: int) -> float:
-    """Return what seven others add before training, by the page's own kernel."""
-    names = ran(f"book/{CLAIMS.chapter}", "\ndef kernel(", runs=runs, np=np)
-    with one_thread():
-        found = [names["others"](names["kernel"](width, seed), 8) for seed in range(10)]
-    return np.sqrt(np.mean(np.square(found)))
-
-
 def parts(width: int) -> np.ndarray:
     """Return what seven others add, from all matrices and from the last; whose share of one's own.
 
@@ -113,11 +104,12 @@ says("contribute 2, 5, 0, 5, 10 and 5", lambda: K)
 says("square) half of a member's own", lambda: pushed(K))
 says("unit twice it is smaller by \\sqrt 2",
      lambda: np.isclose(pushed(K) / pushed(np.repeat(K, 2)), np.sqrt(2)))
-says("At width 16 seven others add about", lambda: 0.2 < others(16) < 0.3)
-says("comes from the last matrix, and that brings",
+says("add a quarter of a member's own pull", lambda: 0.2 < parts(16)[0] < 0.3)
+says("and 6% at width 256", lambda: (parts(256)[0], 256))
+says("comes from the last matrix, which brings only",
      lambda: all(whole < 1.2 * last and 1 / 3 < own < 1 / 2
          for whole, last, own in map(parts, WIDTHS)))
-says("seven others add 6% of a member's own", lambda: others(256))
+says("width 256 the others' 6% can hardly", lambda: (256, parts(256)[0]))
 says("rises from 0.153", lambda: mean(BATCH, 16, "nll", 2))
 says("to 0.208", lambda: mean(BATCH, 16, "nll", 8))
 says("where each of two had 98.4%", lambda: mean(BATCH, 16, "train_accuracy", 2))
@@ -141,7 +133,7 @@ says("they differ more, and each is worse",
      lambda: np.less(*(mean(kind, 16, "members_accuracy", 8) for kind in BOTH)).all())
 says("classify more than 99.9% of their training",
      lambda: min(mean(kind, h, "train_accuracy", 8) for kind in BOTH for h in (128, 256)) > [0.999])
-says(["From width 128 on there is little", "From width 128 on little is left"],
+says("From width 128 on little is left",
      lambda: all(abs(gap(h, 8, "train_accuracy", "difference")) < 0.001 for h in (128, 256)))
 says("two members at widths 16 and 32, of", lambda: widths(2))
 says("of four at 64, and of eight", lambda: widths(4))
