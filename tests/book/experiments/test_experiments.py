@@ -304,7 +304,7 @@ MADE_UP = [
 
 
 def test_a_measurement_says_where_it_was_made():
-    assert {"scaling", "contest/digits"} <= {*measured.names()}
+    assert {"starts", "contest/digits"} <= {*measured.names()}
     for name in measured.names():
         assert {"name", "capability", "cores", "versions"} <= measured.load(name)["machine"].keys()
 
@@ -316,7 +316,7 @@ def test_one_row_is_found_by_its_keys():
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("call", "kind", "words"), [
-    (lambda: measured.load("../scaling"), ValueError, "name must be one of|'scaling'"),
+    (lambda: measured.load("../starts"), ValueError, "name must be one of|'starts'"),
     (lambda: measured.load(3), TypeError, "name must be one of|got 3 (int)"),
     (lambda: measured.row(MADE_UP, m=5), ValueError, "must fit one row, got m=5, which fits 2"),
     (lambda: measured.row(MADE_UP, n=5), ValueError, "fit a row, got n=5; n is one of None"),
