@@ -33,11 +33,6 @@ def flow(
         y, (B,), the same for all members.
     times
         A list of numbers from 0 up.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays that do not fit each other, a kernel that is not symmetric, and times below 0.
     """
     for name, array in (("kernel", kernel), ("start", start), ("targets", targets)):
         check_float64(name, array)
@@ -74,11 +69,6 @@ def modes(ensemble_size: int, ratio: float | int, gamma: float | int = 1.0) -> t
         χ, from -1 / (M - 1), below which there is no such kernel, to 1.
     gamma
         γ(M): 1 for the mean of the members' losses, M for their sum.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument.
 
     Examples
     --------

@@ -58,11 +58,6 @@ def tangent(
         How many inputs of x are multiplied at a time, a positive integer: no effect on the result.
     bar
         Show blocks as they are done (with tqdm).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but a network and inputs (B, m) and (C, m) of its features.
     """
     if not isinstance(net, EmbeddedEnsemble):
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.describe(net)}")
