@@ -175,7 +175,7 @@ class Split:
         return Split(self.x, self.y, self.train[rest], self.train[held_out])
 
     def standardized(self, x: Float[Array, "B m"]) -> Float[Array, "B m"]:
-        """Return ``(x - x_mean) / x_std`` of raw x, (B, m): what a net trained on `x_train` takes."""
+        """Return ``(x - x_mean) / x_std`` of raw x, (B, m): what a net of `x_train` takes."""
         if check_features("x", x).shape[1] != len(self.x_mean):
             raise ValueError(f"x has shape {x.shape}, accepted is (B, {len(self.x_mean)})")
         return (x - self.x_mean) / self.x_std

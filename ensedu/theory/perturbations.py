@@ -177,16 +177,7 @@ def rank1(
 ) -> Float[Array, "S m n"]:
     """Draw ``W ∘ r sᵀ`` with normal r and s of mean 1: m + n numbers, or m where s stands still.
 
-    Parameters
-    ----------
-    weight
-        W.
-    r_cov, s_cov
-        As for `separable`.
-    rng
-        The source of the numbers.
-    draws
-        S, a positive integer.
+    Covariances are given as to `separable`, all else as to `multiplicative`.
     """
     check_weight(weight)
     check_covariances(r_cov, s_cov, weight.shape)

@@ -13,8 +13,7 @@ NumPy, in float64, with SciPy for erf: ``pip install "ensedu[scores]"``; the sam
 name.
 """
 
-from ensedu.theory.ntk.dynamics import flow, modes
-from ensedu.theory.ntk.kernel import Kernel, tangent
+from ensedu.theory.ntk.kernel import Kernel, flow, modes, tangent
 from ensedu.theory.ntk.limits import Limit, limit
 from ensedu.theory.ntk.modulations import Modulation
 from ensedu.theory.ntk.network import EmbeddedEnsemble, Pass, embedded
