@@ -61,7 +61,7 @@ class Again:
 
 
 DIGITS = batch_ensemble_training.BUDGETS["digits"]
-WIDTH = {"task": "digits", "method": "batch_ensemble", "width": 16}
+WIDTH = {"method": "batch_ensemble", "width": 16}
 LOOKS = {"test": 500, "seen": 2, "seen_draws": 1, "draws": 1}
 SCORED = ("test", "letters")
 LINEAR = ("rows", "select_nll", "setting", "nll", "rmse", "crps", "brier", "auroc")
