@@ -136,8 +136,8 @@ says("With 256 examples both compute at the speed",
      lambda: all(reached(2048, 256, method)[0] > 0.98 for method in BOTH))
 says(["So fold multiplies less exactly if B", "Fold if B > 2mn"],
      lambda: all(products.fold_pays(B, 5, 11) == (B > 2 * 5 * 11 / (5 + 11)) for B in range(1, 50)))
-says("for 18 combinations of width and batch", lambda: len(lost()))
-says("In 16 of them the rule chose", lambda: lost().count(0))
+says("Of 18 combinations of width and batch", lambda: len(lost()))
+says("rule chose the faster form in 16, and", lambda: lost().count(0))
 says("it lost less than 3%", lambda: 0 < max(lost()) < 0.03)
 says("and that saves 50 MB",
      lambda: 16e-6 * np.subtract(*(cost(1024, 1, name).num_params for name in BOTH)))
