@@ -96,10 +96,9 @@ test-launch: ## Install as Binder does, into a fresh environment, and run the no
 	cd $(LAUNCH) && venv/bin/python -m pytest --nbval --nbval-current-env book
 	rm -rf $(LAUNCH)
 
-bench: $(OTHERS)/ready $(READY) ## Time layers, models, and two processes
+bench: $(OTHERS)/ready $(READY) ## Time layers and whole models
 	$(OTHERS)/bin/python benchmarks/bench.py book/workshop/results/speed-cpu.json
 	$(OTHERS)/bin/python benchmarks/whole.py book/workshop/results/whole-models.json
-	$(PY) benchmarks/scaling.py book/workshop/results/scaling.json
 
 # First those of other packages, which others are compared with.
 results: $(READY) $(if $(THERE),$(OTHERS)/ready) ## Compute the tables of long runs (NAME=starts for one); goes on after a stop

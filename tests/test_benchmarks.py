@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import gpu, measure, scaling, whole
+from benchmarks import gpu, measure, whole
 from ensedu.torch import ensemble
 
 
@@ -68,15 +68,6 @@ def test_the_layers_import_with_the_stand_in_for_jaxtyping():
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(root)])}
     ran = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert ran.stdout.strip() == str(folder / "jaxtyping.py"), ran.stderr
-
-
-def test_of_a_deep_ensemble_each_process_trains_its_part_of_the_members():
-    for ranks in (1, 2):
-        net, step = scaling.training("deep_ensemble", 7, 0, ranks)
-        before = [p.detach().clone() for p in net.parameters()]
-        step()
-        assert net[0].ensemble_size == scaling.MEMBERS // ranks
-        assert not any(map(torch.equal, before, net.parameters()))
 
 
 def test_a_whole_model_takes_the_same_step_in_turn_mapped_and_stacked():

@@ -24,7 +24,6 @@ TABLE = re.compile(rf'href="(?:\.\./)*{RESULTS}([A-Za-z0-9_/-]+)\.json"')
 TABLES = re.compile(r"<li data-tables>(.*?)</li>")
 # What computes the tables that no experiment does.
 OTHERS = {
-    "scaling": "make bench",
     "speed-cpu": "make bench",
     "whole-models": "make bench",
     "zoo": "make test-others",

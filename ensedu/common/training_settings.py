@@ -1,4 +1,7 @@
-"""The settings of a training that both backends share."""
+"""The settings of a training that both backends share.
+
+All raise ``TypeError`` or ``ValueError`` for other values.
+"""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
@@ -22,11 +25,6 @@ class KLWeight:
     anneal
         Over how many epochs it grows to that, linearly step by step (Dusenberry et al. 2020,
         sec. 4); 0 for from the start.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other values.
     """
 
     beta: float = 1.0
@@ -63,11 +61,6 @@ class Validation:
         (S · M, B, …), and targets, and returns a number.
     samples
         S, how often a net that draws is run for predictions; 1 for the mean.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another `patience`, `score` or number of samples.
     """
 
     x: Any = field(repr=False)
@@ -101,11 +94,6 @@ class SaveTo:
         A folder for this training alone.
     every
         After how many epochs it is saved; the last one is in any case.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other values.
     """
 
     folder: str | PathLike[str]
@@ -128,11 +116,6 @@ def minibatch_kl_weights(number: int, kind: str = "uniform") -> list[float]:
     kind
         ``"uniform"``: 1/S each. ``"geometric"``: 2^(S - i) / (2^S - 1) for the i-th, from 1: the
         prior speaks first and the data after it (Blundell et al. 2015, sec. 3.4).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another number or kind.
     """
     number = checks.positive_int("number", number)
     if checks.one_of("kind", kind, ("uniform", "geometric")) == "uniform":

@@ -18,7 +18,8 @@ write into cells, and `encoder` the transformer. Estimators of `ensedu.sklearn` 
     x = columns.transform(inputs)  # (N, m)
     new = columns.transform(clean(pandas.read_csv("new.csv"), like=inputs))
 
-`gap` and the other curves need NumPy alone.
+`gap` and the other curves need NumPy alone. All raise ``TypeError`` or ``ValueError`` for anything
+else than they say, with the argument, what was given and what is accepted.
 """
 
 from ensedu.data.cleaning import clean, encoder

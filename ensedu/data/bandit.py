@@ -6,6 +6,8 @@ odds; one that is left pays 0. Who eats sees what that mushroom pays, who leaves
     mushrooms = sample(np.random.default_rng(0), 1000)
     eaten = mushrooms.poisonous == False  # what an agent decides; this one knows
     regret(eaten, mushrooms.poisonous)  # 0, all the way
+
+Both raise ``TypeError`` or ``ValueError`` for anything else.
 """
 
 from dataclasses import dataclass
@@ -44,13 +46,7 @@ class Mushrooms:
 
 
 def sample(rng: Generator, number: int) -> Mushrooms:
-    """Draw digits with replacement, and what each of them pays.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but a NumPy generator and a positive integer.
-    """
+    """Draw digits with replacement, and what each of them pays."""
     check_rng("rng", rng)
     x, labels = digits()
     rows = rng.integers(len(x), size=checks.positive_int("number", number))
@@ -64,11 +60,6 @@ def regret(eaten: Bool[Array, " T"], poisonous: Bool[Array, " T"]) -> Float[Arra
 
     An edible mushroom that is left costs 5, a poisonous one that is eaten costs 15, since it pays
     ``(5 - 35) / 2`` on average. All else costs nothing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but two arrays of True and False of one length.
 
     Examples
     --------

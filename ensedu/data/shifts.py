@@ -32,11 +32,6 @@ def keep_classes(
         Labels, each in y and named once.
     relabel
         Whether label ``keep[i]`` becomes i; labels stay as they are otherwise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, a label that y does not have, and one named twice.
     """
     check_float64("x", x)
     if x.ndim == 0 or check_targets("y", y, len(x)).ndim != 1:
@@ -79,11 +74,6 @@ def noisy(images: Float[Array, "*shape"], std: float, rng: Generator) -> Float[A
 
     The cut is part of the shift, as in the common corruptions of Hendrycks and Dietterich (2019):
     black and white pixels change by less than `std` on average.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but images in 0 to 1, an `std` of 0 or more, and a generator.
     """
     check_images("images", images)
     check_rng("rng", rng)

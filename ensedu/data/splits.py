@@ -112,12 +112,6 @@ class Split:
     y_std
         Standard deviation of the same, (k,), or None for labels.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, numbers that are not finite, an index that is out of range,
-        given twice, or in both parts.
-
     Examples
     --------
     >>> x = np.arange(6.0)[:, None]
@@ -163,11 +157,6 @@ class Split:
         """Shuffle the rows by `seed`, and keep a part of them to `test` on.
 
         As in the benchmark of UCI sets, round(0.9 N) rows, halves up, are there to train on.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For a `seed` that is no integer from 0 up, or a `test` that leaves one side empty.
         """
         check_features("x", x)
         return cls(x, y, *shuffled(seed, len(x), "test", test))
@@ -181,23 +170,12 @@ class Split:
         which other rows have standardized, but ``new.standardized(old.x[old.test])``. Only to stop
         early, cut ``x_train`` by hand, as its rows are shuffled: the moments stay those of this
         split, and so does ``x_test``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For a `seed` that is no integer from 0 up, or a `part` that leaves one side empty.
         """
         rest, held_out = shuffled(seed, len(self.train), "part", part)
         return Split(self.x, self.y, self.train[rest], self.train[held_out])
 
     def standardized(self, x: Float[Array, "B m"]) -> Float[Array, "B m"]:
-        """Return ``(x - x_mean) / x_std``, what a net trained on `x_train` takes, of raw x, (B, m).
-
-        Raises
-        ------
-        TypeError, ValueError
-            For anything but finite float64 numbers in as many columns as those of this split.
-        """
+        """Return ``(x - x_mean) / x_std`` of raw x, (B, m): what a net of `x_train` takes."""
         if check_features("x", x).shape[1] != len(self.x_mean):
             raise ValueError(f"x has shape {x.shape}, accepted is (B, {len(self.x_mean)})")
         return (x - self.x_mean) / self.x_std
@@ -205,13 +183,7 @@ class Split:
     def original(
         self, mean: Float[Array, "*B k"], variance: Float[Array, "*B k"]
     ) -> tuple[Float[Array, "*B k"], Float[Array, "*B k"]]:
-        """Put predicted means and variances, (B, k) or (M, B, k), back into the units of y.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For other arrays, and for a split whose y holds labels.
-        """
+        """Put predicted means and variances, (B, k) or (M, B, k), back into the units of y."""
         if self.y_mean is None or self.y_std is None:
             raise ValueError("mean must be of numbers, and y of this split holds labels")
         for name, value in (("mean", mean), ("variance", variance)):
@@ -266,11 +238,6 @@ class Table:
         What the m columns of x are called; one-hot ones ``"cut=Ideal"``.
     targets
         What the k columns of y are called.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these do not belong together, and for numbers that are not finite.
     """
 
     x: Float[Array, "N m"]

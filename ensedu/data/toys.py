@@ -39,11 +39,6 @@ class Curve:
         Intervals in which the inputs of training lie, from left to right, without overlap.
     number
         How many points `sample` draws if it is not told.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
     """
 
     name: str
@@ -67,13 +62,7 @@ class Curve:
         return tuple((a[1], b[0]) for a, b in pairwise(self.regions))
 
     def truth(self, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """Return the curve without noise, ``function(x, 0)``, at inputs of any shape.
-
-        Raises
-        ------
-        TypeError
-            For anything but a float64 array.
-        """
+        """Return the curve without noise, ``function(x, 0)``, at inputs of any shape."""
         check_float64("x", x)
         return self.function(x, np.zeros_like(x))
 
@@ -82,11 +71,6 @@ class Curve:
 
         The regions get equal numbers, one more for the first where it does not come out even;
         within a region x is uniform, and in no order.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For anything but a ``numpy.random.Generator`` and a positive integer.
         """
         check_rng("rng", rng)
         number = self.number if number is None else checks.positive_int("number", number)

@@ -9,6 +9,9 @@ one that Bayes by Backprop looks for: both in closed form, NumPy alone::
     features = np.hstack([np.ones_like(x), x, x**2])  # (N, m); a column of ones is a bias
     exact = posterior(features, y, noise_std=0.1, prior=Normal(0.0, 1.0))
     mean, std = exact.predict(features)  # of the function, without the noise
+
+All raise ``TypeError`` or ``ValueError`` for anything but arrays of finite floats that fit each
+other, a positive noise and a `Normal`, and where a result leaves the floats.
 """
 
 import math
@@ -71,11 +74,6 @@ class Posterior:
         """Return mean and standard deviation of ``f = Φ w`` (Bishop 2006, eq. 3.58 and 3.59).
 
         That of a new target is ``√(std² + noise_std²)``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For anything but an array (B, m) of finite floats.
         """
         m, n = self.mean.shape
         _check_finite_floats("features", features, "B", m, like=f"the {m} weights")
@@ -106,11 +104,6 @@ def posterior(
         Standard deviation of the noise, above 0.
     prior
         Of each weight, independently.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, numbers and priors, and where the posterior leaves the floats.
 
     Examples
     --------
@@ -154,11 +147,6 @@ def free_energy(
     of the squared error is ``‖y - Φ mean‖² + Σ_i σ_i² ‖Φ_i‖²``. It is ``KL(q ‖ posterior) - log
     p(y)`` (Bishop 2006, eq. 10.2 and 10.3), so it is least at `Posterior.mean` and
     `Posterior.mean_field_std`. The gradients are those in `mean` and in `rho`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, numbers and priors; `features` and the rest as for `posterior`.
     """
     N, m, n = _check_data(features, targets)
     for name, array in (("mean", mean), ("rho", rho)):

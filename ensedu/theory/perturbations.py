@@ -20,7 +20,9 @@ varies with V is, to the first order in Z, a matter of Σ alone::
     both = sample_covariance(score(full)), sample_covariance(score(pair))  # nearly equal
     limit = first_order(hessian(score, W), entry_covariance(W, separable(r_cov, s_cov)))  # of both
 
-Matrices are made vectors row by row, entry (a, j) at place ``a n + j``. NumPy, in float64.
+Matrices are made vectors row by row, entry (a, j) at place ``a n + j``. NumPy, in float64. All
+raise ``TypeError`` or ``ValueError`` for other shapes and dtypes, for numbers that are not finite,
+and for what is no covariance: not symmetric, or with a negative eigenvalue.
 """
 
 import copy
@@ -65,12 +67,6 @@ def separable(r_cov: Float[Array, "m m"], s_cov: Float[Array, "n n"] | None = No
     r_cov, s_cov
         Covariances, symmetric and without negative eigenvalues. Without `s_cov` s stands still, and
         the result is (m, 1, m, 1), which fits any n.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays of other shapes or dtypes, numbers that are not finite, and what is no
-        covariance.
     """
     check_covariances(r_cov, s_cov)
     s_cov = np.zeros((1, 1)) if s_cov is None else s_cov
@@ -80,20 +76,14 @@ def separable(r_cov: Float[Array, "m m"], s_cov: Float[Array, "n n"] | None = No
 def entry_covariance(
     weight: Float[Array, "m n"], relative: Float[Array, "m n_ m n_"]
 ) -> Float[Array, "mn mn"]:
-    """The covariance of ``V = W ∘ (1 + Z)``, ``W_aj Σ_aj,a'j' W_a'j'``, for vectors of entries.
-
-    Raises ``TypeError`` or ``ValueError`` as `multiplicative` does for these arguments.
-    """
+    """The covariance of ``V = W ∘ (1 + Z)``, ``W_aj Σ_aj,a'j' W_a'j'``, for vectors of entries."""
     relative = check_relative(weight, relative)
     scaled = relative * np.multiply.outer(weight, weight)
     return scaled.reshape(weight.size, weight.size)
 
 
 def sample_covariance(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]:
-    """The covariance of samples, each made a vector, with the divisor S - 1.
-
-    Raises ``TypeError`` or ``ValueError`` for anything but finite float64 of two samples or more.
-    """
+    """The covariance of two samples or more, each made a vector, with the divisor S - 1."""
     check_float64("samples", samples)
     if samples.ndim < 2 or len(samples) < 2 or samples.size == 0:
         raise ValueError(f"samples has shape {samples.shape}, accepted is (S, m, n), S at least 2")
@@ -168,11 +158,6 @@ def multiplicative(
         The source of the numbers.
     draws
         S, a positive integer.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another argument, and a Σ that is not symmetric or has a negative eigenvalue.
     """
     relative = check_relative(weight, relative)
     size = weight.size
@@ -192,21 +177,7 @@ def rank1(
 ) -> Float[Array, "S m n"]:
     """Draw ``W ∘ r sᵀ`` with normal r and s of mean 1: m + n numbers, or m where s stands still.
 
-    Parameters
-    ----------
-    weight
-        W.
-    r_cov, s_cov
-        As for `separable`.
-    rng
-        The source of the numbers.
-    draws
-        S, a positive integer.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `separable` and `multiplicative` do.
+    Covariances are given as to `separable`, all else as to `multiplicative`.
     """
     check_weight(weight)
     check_covariances(r_cov, s_cov, weight.shape)
@@ -248,11 +219,6 @@ class Score:
     ----------
     weight
         W as it stands in the network, (m, n).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another argument; when called, for anything but matrices (S, m, n).
     """
 
     def __init__(
@@ -322,11 +288,6 @@ def hessian(
     step
         How far an entry goes to either side. The error is a sixth of its square times the third
         derivative of the score, and the rounding of the score over `step`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another argument, and a score of another shape.
     """
     check_weight(weight)
     step = checks.real("step", step, low=0.0)
@@ -351,11 +312,6 @@ def first_order(
         H, the Hessian, or any rows of derivatives by vec(V).
     covariance
         C, that of vec(V), as `entry_covariance` returns it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For arrays of other shapes or dtypes.
     """
     for name, value in {"curvature": curvature, "covariance": covariance}.items():
         check_float64(name, value)

@@ -10,6 +10,8 @@ from 0 its mean is in standard deviations. The masks that come back are True whe
     kept = mean * pruned.masks["weight"]  # a quarter of all weights, pruned.left of pruned.total
 
 A weight that is pruned is 0 for certain: of a distribution, the mean and the standard deviation.
+All raise ``TypeError`` or ``ValueError`` for anything but dicts of arrays of finite floats: scores
+are 0 or more, standard deviations above 0.
 """
 
 from collections.abc import Mapping
@@ -43,27 +45,14 @@ class Pruned:
 
 
 def magnitude(weights: Mapping[str, Float[Array, "..."]]) -> dict[str, Float[Array, "..."]]:
-    """Return ``|w|`` of each weight: the score of a network that has no distributions.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but a dict of arrays of finite floats.
-    """
+    """Return ``|w|`` of each weight: the score of a network that has no distributions."""
     return {name: np.abs(array) for name, array in _checked_arrays("weights", weights).items()}
 
 
 def signal_to_noise(
     mean: Mapping[str, Float[Array, "..."]], std: Mapping[str, Float[Array, "..."]]
 ) -> dict[str, Float[Array, "..."]]:
-    """Return ``|μ| / σ`` of each weight (Blundell et al. 2015, sec. 5.1).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything but two dicts of the same names, of arrays of the same shapes; where a standard
-        deviation is not above 0, and where the ratio leaves the floats.
-    """
+    """Return ``|μ| / σ`` of each weight (Blundell et al. 2015, sec. 5.1)."""
     _checked_arrays("mean", mean)
     _checked_arrays("std", std)
     if mean.keys() != std.keys():
@@ -96,11 +85,6 @@ def smallest(scores: Mapping[str, Float[Array, "..."]], *, fraction: float) -> P
         By name, 0 or more.
     fraction
         A number from 0 to below 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another fraction, and for anything but a dict of arrays of finite floats from 0 up.
     """
     row = _in_one_row(scores)
     number = round(checks.fraction("fraction", fraction) * len(row))
@@ -120,11 +104,6 @@ def below(scores: Mapping[str, Float[Array, "..."]], *, threshold: float) -> Pru
         By name, 0 or more.
     threshold
         A finite number, 0 or more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For another threshold, and for anything but a dict of arrays of finite floats from 0 up.
     """
     return _as_masks(scores, _in_one_row(scores) >= checks.not_negative("threshold", threshold))
 

@@ -262,7 +262,7 @@ def disagreement(predictions: Integer[Any, "M B"] | Float[Any, "M B k"]) -> floa
     else:
         classes = score_checks.integers("predictions", predictions, ("M", "B"))
     score_checks.at_least_two("predictions", classes)
-    return _plain_mean([(one != other).mean() for one, other in combinations(classes, 2)])
+    return float(np.mean([one != other for one, other in combinations(classes, 2)]))
 
 
 def chance_disagreement(probabilities: Float[Any, "M B k"], labels: Integer[Any, " B"]) -> float:
@@ -291,12 +291,11 @@ def chance_disagreement(probabilities: Float[Any, "M B k"], labels: Integer[Any,
         )
     same_error = (classes - 2) / (classes - 1)
     accuracies = (probabilities.argmax(axis=2) == labels).mean(axis=1)
-    return _plain_mean(
-        [
-            a * (1 - b) + b * (1 - a) + (1 - a) * (1 - b) * same_error
-            for a, b in combinations(accuracies, 2)
-        ]
+    pairs = (
+        a * (1 - b) + b * (1 - a) + (1 - a) * (1 - b) * same_error
+        for a, b in combinations(accuracies, 2)
     )
+    return float(np.mean([*pairs]))
 
 
 def error_correlation(predictions: Float[Any, "M B k"], targets: Float[Any, "B *k"]) -> float:
@@ -325,8 +324,4 @@ def error_correlation(predictions: Float[Any, "M B k"], targets: Float[Any, "B *
                 f"{error[0]:g} everywhere for member {i}"
             )
     correlations = np.corrcoef(errors)
-    return _plain_mean(correlations[np.triu_indices(len(errors), 1)])
-
-
-def _plain_mean(values: list[float] | Float[Array, " pairs"]) -> float:
-    return float(np.mean(values))
+    return float(correlations[np.triu_indices(len(errors), 1)].mean())

@@ -54,8 +54,6 @@ QUESTIONS = {
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
-    "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
-    "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
     "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
     "width-tuning": "Which rate does each width and number of members get?",

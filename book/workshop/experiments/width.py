@@ -7,16 +7,15 @@ separate networks. Here they are as wide as they are. SGD, because Adam rescales
 would hide the sum.
 
 Each method has the rate of `RATES` with the least NLL of the ensemble on splits apart, of the same
-images, for each number of members: on digits each width has its own, on the others the base width's
-holds for all. Where a training fails at its rate, it is repeated at the next smaller one. The grid
-was set on the first of the splits apart: 0.3 failed there at most widths, and a fourth rate, 0.007,
-was dropped after digits had been tuned with it up to width 64. Members of a deep ensemble do not
-meet in a sum: eight networks are trained, and are eight ensembles of one, four of two, two of four
-and one of eight, the scores of each number being means over them. Each split has initial weights,
-and orders of the examples, of its own. That members' accuracies are compared, too, and not those of
-ensembles alone, was settled when most of the table was there.
+images, for each number of members and each width. Where a training fails at its rate, it is
+repeated at the next smaller one. The grid was set on the first of the splits apart: 0.3 failed
+there at most widths, and a fourth rate, 0.007, was dropped after a look at widths up to 64. Members
+of a deep ensemble do not meet in a sum: eight networks are trained, and are eight ensembles of one,
+four of two, two of four and one of eight, the scores of each number being means over them. Each
+split has initial weights, and orders of the examples, of its own. That members' accuracies are
+compared, too, and not those of ensembles alone, was settled when most of the table was there.
 
-On digits, widths of other networks are added that have as many parameters as a BatchEnsemble of
+Widths of other networks are added that have as many parameters as a BatchEnsemble of
 `BUDGETED` members: one network, and as many separate ones. They have the rate of the nearest width.
 """
 
@@ -25,7 +24,6 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,8 +34,8 @@ from torch import Tensor, nn
 
 from ensedu import counting, uncertainty
 from ensedu.common import checks
-from ensedu.data import digits, mnist5000
-from ensedu.torch import ensemble, mlp, predict
+from ensedu.data import digits
+from ensedu.torch import mlp, predict
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from workshop import measured
@@ -53,92 +51,51 @@ BUDGETED = 4
 SCORES = (
     "accuracy", "nll", "members_accuracy", "members_nll", "train_accuracy", "diversity",
 )  # fmt: skip
-READ = {"digits": digits, "mnist5000": mnist5000}
 SGD = functools.partial(torch.optim.SGD, momentum=0.9)
 
 
-@dataclass(frozen=True)
-class Task:
-    """What is learned, by networks of which widths, and on how many splits."""
-
-    data: str
-    #: The middle one is the base width; of convolutions, channels of the first.
-    widths: tuple[int, ...]
-    train: int
-    test: int
-    batch_size: int
-    epochs: int
-    splits: int
-    #: Widths at which rates are chosen, on which splits: nothing is reported of these.
-    tuned: tuple[int, ...]
-    apart: tuple[int, ...]
-    convolution: bool = False
-
-
 WIDTHS = (16, 32, 64, 128, 256)
-TASKS = {
-    "digits": Task("digits", WIDTHS, 1200, 597, 60, 25, 10, WIDTHS, (100, 101)),
-    "mnist5000": Task("mnist5000", (16, 64, 256), 4000, 1000, 80, 10, 3, (64,), (100,)),
-    "convolution": Task("digits", (4, 8, 16), 1200, 597, 60, 15, 3, (8,), (100,), True),
-}
+TRAIN, TEST, BATCH_SIZE, EPOCHS = 1200, 597, 60, 25
+#: How many splits are reported, and on which rates are chosen.
+SPLITS, APART = 10, (100, 101)
 
 Examples = tuple[Tensor, Tensor]
 
 
 @functools.lru_cache(maxsize=2)
-def examples(task: str, split: int) -> tuple[Examples, Examples]:
+def examples(split: int) -> tuple[Examples, Examples]:
     """Return images and labels to train on, and to test on."""
-    own = TASKS[checks.one_of("task", task, TASKS)]
-    x, y = READ[own.data]()
+    x, y = digits()
     order = np.random.default_rng([split, 2022]).permutation(len(x))
     images, labels = torch.from_numpy(x[order]).float(), torch.from_numpy(y[order])
-    if own.convolution:
-        images = images.reshape(-1, 1, 8, 8)
-    one, other = slice(own.train), slice(own.train, own.train + own.test)
-    return (images[one], labels[one]), (images[other], labels[other])
+    return (images[:TRAIN], labels[:TRAIN]), (images[TRAIN:], labels[TRAIN:])
 
 
-def network(task: str, method: str, width: int, members: int, seed: int) -> nn.Module:
+def network(method: str, width: int, members: int, seed: int) -> nn.Module:
     """Return an ensemble as it starts; a BatchEnsemble's fast weights are random signs."""
     checks.one_of("method", method, METHODS)
     options = {"init": "signs"} if method == "batch_ensemble" else {}
     with seeded(seed):
-        if not TASKS[checks.one_of("task", task, TASKS)].convolution:
-            inputs = {"digits": 64, "mnist5000": 784}[TASKS[task].data]
-            return mlp((inputs, width, width, 10), method, members, **options)
-        net = nn.Sequential(
-            nn.Conv2d(1, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(width, 2 * width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Flatten(), nn.Linear(8 * width, 10),
-        )  # fmt: skip
-        return ensemble(net, method, members, **options)
+        return mlp((64, width, width, 10), method, members, **options)
 
 
-def trained(
-    task: str, method: str, width: int, members: int, split: int, lr: float,
-    epochs: int | None = None,
-) -> nn.Module:  # fmt: skip
-    """Return a trained ensemble, after the task's epochs or so many.
-
-    Raises ``FloatingPointError`` where that fails.
-    """
-    own = TASKS[task]
-    seed = 10_000 * list(TASKS).index(task) + 10 * split + members
-    net = network(task, method, width, members, seed)
-    loss = functools.partial(softmax_cross_entropy, reduction="sum")
+def trained(method: str, width: int, members: int, split: int, lr: float) -> nn.Module:
+    """Return a trained ensemble; raises ``FloatingPointError`` where that fails."""
+    seed = 10 * split + members
     return fit(
-        net, *examples(task, split)[0], loss, epochs=own.epochs if epochs is None else epochs,
-        batch_size=own.batch_size, lr=lr, seed=seed, optimizer=SGD, member_gradient_factor=1.0,
+        network(method, width, members, seed), *examples(split)[0],
+        functools.partial(softmax_cross_entropy, reduction="sum"), epochs=EPOCHS,
+        batch_size=BATCH_SIZE, lr=lr, seed=seed, optimizer=SGD, member_gradient_factor=1.0,
     )  # fmt: skip
 
 
-def score(net: nn.Module, task: str, split: int, members: int) -> dict[str, float | None]:
+def score(net: nn.Module, split: int, members: int) -> dict[str, float | None]:
     """Return `SCORES` of ensembles of so many of a net's members, means over the ensembles.
 
     ``diversity`` is the disagreement of two members over that of members as accurate that err
     independently; one member has none, nor have members that never err.
     """
-    (x_train, y_train), (x, y) = examples(task, split)
+    (x_train, y_train), (x, y) = examples(split)
     labels = y.numpy()
     with one_thread():
         seen = predict(net, x_train).argmax(-1) == y_train
@@ -163,15 +120,15 @@ def score(net: nn.Module, task: str, split: int, members: int) -> dict[str, floa
     return {name: float(np.mean(values)) if values else None for name, values in every.items()}
 
 
-def chosen_rate(task: str, method: str, width: int, members: int) -> float:
+def chosen_rate(method: str, width: int, members: int) -> float:
     """Return the learning rate that was chosen at the nearest of the tuned widths."""
-    nearest = min(TASKS[task].tuned, key=lambda known: abs(math.log(known / width)))
-    chosen = measured.load("width-tuning")["summary"][task][method][str(nearest)]
+    nearest = min(WIDTHS, key=lambda known: abs(math.log(known / width)))
+    chosen = measured.load("width-tuning")["summary"][method][str(nearest)]
     return RATES[chosen[MEMBERS.index(members)]]
 
 
 def train_at_rate(
-    task: str, method: str, width: int, members: int, split: int, lr: float
+    method: str, width: int, members: int, split: int, lr: float
 ) -> tuple[nn.Module, float]:
     """Return a trained ensemble and its rate: this one, or the first below it that does not fail.
 
@@ -179,76 +136,74 @@ def train_at_rate(
     """
     for own in sorted((own for own in RATES if own <= lr), reverse=True):
         try:
-            return trained(task, method, width, members, split, own), own
+            return trained(method, width, members, split, own), own
         except FloatingPointError:
             continue
     raise FloatingPointError(f"{method} of {members}, width {width}, fails at {lr} and all below")
 
 
-def run(task: str, method: str, width: int, split: int) -> dict[str, Any]:
+def run(method: str, width: int, split: int) -> dict[str, Any]:
     """Return scores of each number of members, lists as long as `MEMBERS`."""
     results: dict[str, list[Any]] = {name: [] for name in (*SCORES, "parameters", "lr")}
     nets: dict[float, tuple[nn.Module, float]] = {}
     for members in MEMBERS:
-        lr = chosen_rate(task, method, width, members)
+        lr = chosen_rate(method, width, members)
         if method == "batch_ensemble":
-            net, used = train_at_rate(task, method, width, members, split, lr)
+            net, used = train_at_rate(method, width, members, split, lr)
             total = counting.count(net).total
         else:
             if lr not in nets:
-                nets[lr] = train_at_rate(task, method, width, MEMBERS[-1], split, lr)
+                nets[lr] = train_at_rate(method, width, MEMBERS[-1], split, lr)
             net, used = nets[lr]
             total = counting.count(net).total * members // MEMBERS[-1]
-        found = score(net, task, split, members) | {"parameters": total, "lr": used}
+        found = score(net, split, members) | {"parameters": total, "lr": used}
         for name, value in found.items():
             results[name].append(value)
     return results
 
 
-def tune(task: str, method: str, width: int, split: int, lr: float) -> dict[str, Any]:
+def tune(method: str, width: int, split: int, lr: float) -> dict[str, Any]:
     """Return the ensemble's NLL for each number of members, ``None`` where training fails."""
     found: list[float | None] = []
     deep: nn.Module | None = None
     for members in MEMBERS:
         try:
             if method == "batch_ensemble":
-                net = trained(task, method, width, members, split, lr)
+                net = trained(method, width, members, split, lr)
             else:
                 if deep is None:
-                    deep = trained(task, method, width, MEMBERS[-1], split, lr)
+                    deep = trained(method, width, MEMBERS[-1], split, lr)
                 net = deep
-            found.append(score(net, task, split, members)["nll"])
+            found.append(score(net, split, members)["nll"])
         except FloatingPointError:
             found.append(None)
     return {"nll": found}
 
 
 def chosen(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return which of `RATES` has the least mean NLL: by task, method and width, of each number."""
+    """Return which of `RATES` has the least mean NLL: by method and width, of each number."""
     found: dict[str, Any] = {}
-    for task, method, width in dict.fromkeys((r["task"], r["method"], r["width"]) for r in rows):
+    for method, width in dict.fromkeys((row["method"], row["width"]) for row in rows):
         means = [
             np.mean(
                 [
                     [math.inf if value is None else value for value in row["nll"]]
                     for row in rows
-                    if (row["task"], row["method"], row["width"], row["lr"])
-                    == (task, method, width, lr)
+                    if (row["method"], row["width"], row["lr"]) == (method, width, lr)
                 ],
                 axis=0,
             )
             for lr in RATES
         ]
-        best = np.argmin(means, axis=0).tolist()
-        found.setdefault(task, {}).setdefault(method, {})[str(width)] = best
+        found.setdefault(method, {})[str(width)] = np.argmin(means, axis=0).tolist()
     return found
 
 
 def width_of_equal_size(width: int, members: int, separate: int) -> int:
     """Return how wide so many separate networks are, with a BatchEnsemble's number of parameters.
 
-    On digits, to the nearest width; ``alike(64, 4, 1)`` is the one network that has as many as a
-    BatchEnsemble of four at width 64.
+    To the nearest width; that of (64, 4, 1) is the one network that has as many as a BatchEnsemble
+    of four at width 64.
     """
     total = counting.mlp([64, width, width, 10], "batch_ensemble", members).total
 
@@ -260,39 +215,30 @@ def width_of_equal_size(width: int, members: int, separate: int) -> int:
     return min(widths[max(above - 1, 0) : above + 1], key=lambda own: abs(parameters(own) - total))
 
 
-#: On digits, widths of as many parameters: of one network, and of `BUDGETED`.
+#: Widths of as many parameters: of one network, and of `BUDGETED`.
 ALIKE = {
     width: (width_of_equal_size(width, BUDGETED, 1), width_of_equal_size(width, BUDGETED, BUDGETED))
     for width in (64, 256)
 }
 
 
-def means(score: str) -> dict[tuple[str, str, int], dict[int, float]]:
-    """Return task, method and width to a score's mean over splits, by the number of members.
-
-    Of the table ``width``, at the widths of each task.
-    """
+def means(score: str) -> dict[tuple[str, int], dict[int, float]]:
+    """Return method and width to a score's mean over splits, by the number of members."""
     rows, found = measured.load("width")["rows"], {}
-    for task, own in TASKS.items():
-        for method, width in itertools.product(METHODS, own.widths):
-            values = [
-                row[score] for row in rows
-                if (row["task"], row["method"], row["width"]) == (task, method, width)
-            ]  # fmt: skip
-            averaged = np.mean(values, axis=0).tolist()
-            found[task, method, width] = dict(zip(MEMBERS, averaged, strict=True))
+    for own in itertools.product(METHODS, WIDTHS):
+        values = [row[score] for row in rows if (row["method"], row["width"]) == own]
+        found[own] = dict(zip(MEMBERS, np.mean(values, axis=0).tolist(), strict=True))
     return found
 
 
 def differences(
-    rows: list[dict[str, Any]], task: str, ours: tuple[str, int, int], than: tuple[str, int, int],
-    score: str,
+    rows: list[dict[str, Any]], ours: tuple[str, int, int], than: tuple[str, int, int], score: str
 ) -> Float[Array, " splits"]:  # fmt: skip
     """Return a score's differences, split by split; ``(method, width, members)`` says of whom."""
 
     def values_of(who: tuple[str, int, int]) -> Float[Array, " splits"]:
         method, width, members = who
-        own = [r for r in rows if (r["task"], r["method"], r["width"]) == (task, method, width)]
+        own = [row for row in rows if (row["method"], row["width"]) == (method, width)]
         by_split = sorted(own, key=lambda row: row["split"])
         return np.array([row[score][MEMBERS.index(members)] for row in by_split])
 
@@ -300,20 +246,17 @@ def differences(
 
 
 def compare_ensembles(
-    rows: list[dict[str, Any]], task: str,
+    rows: list[dict[str, Any]],
     pairs: Iterable[tuple[tuple[str, int, int], tuple[str, int, int]]], scores: Sequence[str],
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Return an entry for each pair and score, with corrected intervals and Holm's correction."""
-    own = TASKS[task]
     found = [
         (
             {
                 "method": ours[0], "width": ours[1], "members": ours[2],
                 "than": than[0], "than_width": than[1], "than_members": than[2], "score": score,
             },
-            uncertainty.resampled(
-                differences(rows, task, ours, than, score), train=own.train, test=own.test
-            ),
+            uncertainty.resampled(differences(rows, ours, than, score), train=TRAIN, test=TEST),
         )
         for ours, than in pairs
         for score in scores
@@ -325,34 +268,26 @@ def compare_ensembles(
 def summarize(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return comparisons, each list corrected over its own entries.
 
-    ``gap``, by task: a BatchEnsemble and the deep ensemble of its width and number of members, the
-    ensembles and their members. ``equal``: digits, a BatchEnsemble of `BUDGETED`, and separate
-    networks of as many parameters.
+    ``gap``: a BatchEnsemble and the deep ensemble of its width and number of members, the ensembles
+    and their members. ``equal``: a BatchEnsemble of `BUDGETED`, and separate networks of as many
+    parameters.
     """
     both = ("accuracy", "nll")
+    same = [
+        (("batch_ensemble", width, members), ("deep_ensemble", width, members))
+        for width in WIDTHS
+        for members in MEMBERS
+    ]
+    equal = [
+        (("batch_ensemble", width, BUDGETED), ("deep_ensemble", other, members))
+        for width, others in ALIKE.items()
+        for other, members in zip(others, (1, BUDGETED), strict=True)
+    ]
     members_too = (*both, "members_accuracy", "train_accuracy")
-    gap = {
-        task: compare_ensembles(
-            rows, task,
-            [
-                (("batch_ensemble", width, members), ("deep_ensemble", width, members))
-                for width in own.widths
-                for members in MEMBERS
-            ],
-            members_too,
-        )
-        for task, own in TASKS.items()
-    }  # fmt: skip
-    equal = compare_ensembles(
-        rows, "digits",
-        [
-            (("batch_ensemble", width, BUDGETED), ("deep_ensemble", other, members))
-            for width, others in ALIKE.items()
-            for other, members in zip(others, (1, BUDGETED), strict=True)
-        ],
-        both,
-    )  # fmt: skip
-    return {"gap": gap, "equal": equal}
+    return {
+        "gap": compare_ensembles(rows, same, members_too),
+        "equal": compare_ensembles(rows, equal, both),
+    }
 
 
 TUNING = Experiment(
@@ -360,14 +295,13 @@ TUNING = Experiment(
     about="nll: of the ensemble's averaged probabilities, nats an example of the test part, for "
     "1, 2, 4 and 8 members, null where training failed; the summary holds which rate has the "
     "least mean, for each number of members",
-    budget="500 steps of SGD with momentum 0.9 (300 of the convolution), three rates, on splits "
-    "apart from those of width: two of digits, at each width, one of the others, at the base width",
+    budget="500 steps of SGD with momentum 0.9, three rates, on two splits of digits apart from "
+    "those of width, at each width",
     cases=[
-        {"task": task, "method": method, "width": width, "split": split, "lr": lr}
-        for task, own in TASKS.items()
+        {"method": method, "width": width, "split": split, "lr": lr}
         for method in METHODS
-        for width in own.tuned
-        for split in own.apart
+        for width in WIDTHS
+        for split in APART
         for lr in RATES
     ],
     run=tune,
@@ -381,22 +315,16 @@ EXPERIMENT = Experiment(
     "members over that of members as accurate that err independently; parameters of the ensemble; "
     "lr, the rate it was trained at; the summary compares by the corrected resampled t-test, with "
     "Holm's correction over each list",
-    budget="10 random splits of digits, 3 of MNIST and for the convolution; 500 steps of SGD with "
-    "momentum 0.9 (300 of the convolution), the rate chosen among three on splits apart, see "
-    "width-tuning",
+    budget="10 random splits of digits; 500 steps of SGD with momentum 0.9, the rate chosen among "
+    "three on splits apart, see width-tuning",
     cases=[
-        {"task": task, "method": method, "width": width, "split": split}
-        for task, own in TASKS.items()
-        for method in METHODS
-        for width in (
-            *own.widths,
-            *(
-                sorted({width for pair in ALIKE.values() for width in pair} - set(own.widths))
-                if (task, method) == ("digits", "deep_ensemble")
-                else ()
-            ),
+        {"method": method, "width": width, "split": split}
+        for method, widths in (
+            ("batch_ensemble", WIDTHS),
+            ("deep_ensemble", (*WIDTHS, *sorted({*itertools.chain(*ALIKE.values())} - {*WIDTHS}))),
         )
-        for split in range(own.splits)
+        for width in widths
+        for split in range(SPLITS)
     ],
     run=run,
     summarize=summarize,

@@ -9,11 +9,11 @@ the NTK parametrization the answer can be computed (Velikanov et al. 2022)::
     limit(x, hidden_layers=2, u=Modulation("signs")).shared[1]  # exactly 0
 
 NumPy, in float64, with SciPy for erf: ``pip install "ensedu[scores]"``; the same in Torch is
-`ensedu.theory.ntk.torch`.
+`ensedu.theory.ntk.torch`. All raise ``TypeError`` or ``ValueError`` for anything that they do not
+name.
 """
 
-from ensedu.theory.ntk.dynamics import flow, modes
-from ensedu.theory.ntk.kernel import Kernel, tangent
+from ensedu.theory.ntk.kernel import Kernel, flow, modes, tangent
 from ensedu.theory.ntk.limits import Limit, limit
 from ensedu.theory.ntk.modulations import Modulation
 from ensedu.theory.ntk.network import EmbeddedEnsemble, Pass, embedded

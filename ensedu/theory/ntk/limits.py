@@ -40,11 +40,6 @@ def limit(
     By recursion over layers: the first two moments of u, and an average over v, of normal
     integrals (`ensedu.theory.ntk`). Arguments are those of `embedded`, with a number of
     `hidden_layers` for sizes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument.
     """
     check_float64("x", x)
     other = x if other is None else other

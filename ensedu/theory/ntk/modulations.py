@@ -33,11 +33,6 @@ class Modulation:
     p
         Of ``"bernoulli"``, 0 <= p < 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For another kind, and for a number out of its range.
-
     Examples
     --------
     >>> Modulation("signs").moments

@@ -174,11 +174,6 @@ def embedded(
         ``"relu"``, ``"erf"`` or ``"tanh"``.
     bias_std
         σ_b, 0 or more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument.
     """
     sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) < 3 or sizes[-1] != 1:

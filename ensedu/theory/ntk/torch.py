@@ -38,11 +38,6 @@ class EmbeddedEnsemble(nn.Module):
         From `ensedu.theory.ntk.embedded`; its arrays are copied: `weights`, `biases`, `u` and `v`.
     device, dtype
         Of the parameters; by default those of NumPy, the CPU and float64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for inputs of another dtype or shape.
     """
 
     def __init__(

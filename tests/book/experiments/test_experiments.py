@@ -61,7 +61,7 @@ class Again:
 
 
 DIGITS = batch_ensemble_training.BUDGETS["digits"]
-WIDTH = {"task": "digits", "method": "batch_ensemble", "width": 16}
+WIDTH = {"method": "batch_ensemble", "width": 16}
 LOOKS = {"test": 500, "seen": 2, "seen_draws": 1, "draws": 1}
 SCORED = ("test", "letters")
 LINEAR = ("rows", "select_nll", "setting", "nll", "rmse", "crps", "brier", "auroc")
@@ -112,8 +112,6 @@ AGAIN = [
     Again("bayesian-cnn-images", {"split": 0}, {"epochs": 0, "draws": 1, "shown": 0},
           only=("index", "label")),
     Again("gradient-flow", {"width": 64, "seed": 3}),
-    Again("embedded-training", {"width": 32, "seed": 3}),
-    Again("embedded-spread", {"mean": 0.5, "seed": 3}, rel=0.01),
     Again("perturbed-network", {"number": 0}, abs=1e-3),
     Again("width-tuning", WIDTH | {"split": 101, "lr": 0.02}, {}, {"MEMBERS": (1,)}, rel=0.2),
     Again("width", WIDTH | {"split": 1}, {}, {"MEMBERS": (1, 2)}, rel=0.2),
@@ -306,7 +304,7 @@ MADE_UP = [
 
 
 def test_a_measurement_says_where_it_was_made():
-    assert {"scaling", "contest/digits"} <= {*measured.names()}
+    assert {"starts", "contest/digits"} <= {*measured.names()}
     for name in measured.names():
         assert {"name", "capability", "cores", "versions"} <= measured.load(name)["machine"].keys()
 
@@ -318,7 +316,7 @@ def test_one_row_is_found_by_its_keys():
 
 @pytest.mark.bad_input
 @pytest.mark.parametrize(("call", "kind", "words"), [
-    (lambda: measured.load("../scaling"), ValueError, "name must be one of|'scaling'"),
+    (lambda: measured.load("../starts"), ValueError, "name must be one of|'starts'"),
     (lambda: measured.load(3), TypeError, "name must be one of|got 3 (int)"),
     (lambda: measured.row(MADE_UP, m=5), ValueError, "must fit one row, got m=5, which fits 2"),
     (lambda: measured.row(MADE_UP, n=5), ValueError, "fit a row, got n=5; n is one of None"),

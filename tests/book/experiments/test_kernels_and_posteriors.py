@@ -22,7 +22,7 @@ from workshop.experiments.perturbed import Descent, distance, score_at
 
 def test_a_pull_at_one_member_is_the_step_of_one_network():
     """A pull at all of two members is γ = M; outputs are those after these numbers of steps."""
-    x, y = embedded.curve()
+    x, y = np.linspace(-1, 1, 16).reshape(8, 2), np.linspace(0, 1, 8)
     nets = [ntk.embedded([2, 7, 5, 1], 2, rng=np.random.default_rng(4)) for _ in range(2)]
     for _ in range(3):
         nets[0].step(x, y, 0.2, gamma=2.0, modulation_lr=0.0)

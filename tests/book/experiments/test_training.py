@@ -35,8 +35,7 @@ PARTS = {
     "dropout": lambda split: mc_dropout.split_digits(1200, split),
     "starts": lambda split: zip(*[iter(starts._digits(split))] * 2, strict=True),
     "batch": lambda split: batch.examples("digits", split),
-    "width": lambda split: widths.examples("digits", split),
-    "width, MNIST": lambda split: widths.examples("mnist5000", split),
+    "width": widths.examples,
     "pruning, MNIST": pruning.split_digits,
     "bayesian_cnn, MNIST": cnn.split_digits,
     "next-task": lambda split: [part for task in next_task.tasks(split) for part in task],
@@ -201,17 +200,17 @@ def test_rates_and_where_they_end():
 
 
 def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):
-    def fails(task, method, width, members, split, lr, epochs=None):
+    def fails(method, width, members, split, lr):
         if lr > widths.RATES[0]:
             raise FloatingPointError
-        return widths.network(task, method, width, members, 0)
+        return widths.network(method, width, members, 0)
 
     monkeypatch.setattr(widths, "trained", fails)
-    given = "digits", "batch_ensemble", 16, 2, 0
+    given = "batch_ensemble", 16, 2, 0
     assert widths.train_at_rate(*given, widths.RATES[1])[1] == widths.RATES[0]
     with pytest.raises(FloatingPointError, match="batch_ensemble of 2, width 16, fails"):
         widths.train_at_rate(*given, 0.001)
-    assert widths.tune("digits", "batch_ensemble", 16, 100, 0.06)["nll"] == [None] * 4
+    assert widths.tune("batch_ensemble", 16, 100, 0.06)["nll"] == [None] * 4
     budgets = {"digits": {"starts": 1, "batch_size": 48, "epochs": 1}}
     assert batch.tune("digits", "sgd", 1e300, 0, budgets) == {"nll": None}
 

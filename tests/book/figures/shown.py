@@ -10,7 +10,7 @@ from ensedu import counting
 from ensedu.data import gap
 from ensedu.methods import size_option
 from workshop.figures.learning.uncertainty import AMONG, INSIDE
-from workshop.figures.theory.width_and_ensemble_size import BATCH, DEEP, IMAGES
+from workshop.figures.theory.width_and_ensemble_size import BATCH, DEEP
 
 INSIDE_GAP = gap.gaps[0]
 
@@ -232,25 +232,12 @@ def speeds(f, mean_of_u, trained_on):
     return [mean_of_u, *rates], [*both[0].T, *both[1].T]
 
 
-def learned(f, mean_of_u):
-    own = f.found[mean_of_u]
-    return [mean_of_u, f.spread[mean_of_u], 20], [*own, np.mean(own, axis=0)]
-
-
-def carried(f, images):
-    lines = {key[1:]: own for key, own in f.nll.items() if key[0] == IMAGES[images]}
-    best = {key: min(own, key=own.get) for key, own in lines.items()}
+def carried(f):
+    best = {key: min(own, key=own.get) for key, own in f.nll.items()}
     ours = [members for (method, _), members in best.items() if method == BATCH]
-    drawn = [[*own.values()] for own in lines.values()]
-    assert {method for method, _ in lines} == {BATCH, DEEP}
+    drawn = [[*own.values()] for own in f.nll.values()]
+    assert {method for method, _ in f.nll} == {BATCH, DEEP}
     return [ours[0], ours[-1]], [*drawn, *([members] for members in best.values())]
-
-
-def others(f):
-    drawn = [f.factor * np.sqrt((members - 1) / np.array(f.widths)) for members in f.found]
-    members = max(f.found)
-    said = members, f.found[members][0], f.found[members][-1]
-    return said, [*f.found.values(), *drawn]
 
 
 def gaps(f, members):
@@ -375,9 +362,7 @@ SHOWN = {
     "fig-ee-pull": pull,
     "fig-ee-kernel": chi,
     "fig-ee-speeds": speeds,
-    "fig-ee-learned": learned,
     "fig-we-carry": carried,
-    "fig-we-pull": others,
     "fig-we-gap": gaps,
     "fig-r1p-clouds": lambda f, size: (
         [size, np.std(f.found[size]["independent entries"][:, 1])

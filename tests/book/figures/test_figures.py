@@ -36,7 +36,7 @@ from workshop.plot.style import MARKERS, PAGE, PALETTE, Look
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]
 
 #: What `test_arithmetic.py` draws; the key has no numbers.
-APART = {"fig-key", "fig-choose-ends", "fig-contest", "fig-dt-contest", "fig-contest-dot"}
+APART = {"fig-key", "fig-contest", "fig-dt-contest", "fig-contest-dot"}
 
 
 def values(figure):

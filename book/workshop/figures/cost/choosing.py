@@ -1,14 +1,12 @@
 """Which one should you use: methods that a budget pays for, and what its figures draw and say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
-from numpy import ndarray as Array
 
 from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
@@ -35,13 +33,6 @@ BUDGET = (
     "high, the strong dot. Left: the typical difference in NLL from one network, in the contest's "
     "units, and its interval. Prices are multiples of one network's; memory is its parameters."
 )
-CAPTION_ENDS = (
-    "Conformal intervals keep their promise on average, but neither under noise on the inputs nor "
-    "for each fifth of the mixtures: least squares on concrete, 60 splits. Noise is in standard "
-    "deviations of each input."
-)
-#: What a line at 90% means.
-PROMISED = "promised: 90%"
 #: Ends of the axis of gains.
 GAINS = -2.6, 3.0
 #: Prices, by what `reading.prices` calls them, and the ends and ticks of their axes.
@@ -253,44 +244,3 @@ def _draw_fit(axes: Axes, k: int, found: dict[str, Any], name: str, word: str) -
             found[f"middle_{k}"], found[y], ls="", marker=MARKERS.get(name, "o"), ms=size, mew=edge,
             color=color, label="_fit", gid=moves(f"middle_{k}", y),
         )  # fmt: skip
-
-
-def draw_ends(
-    noise: Sequence[float], by_noise: Float[Array, " noises"], by_fifth: Float[Array, " 5"]
-) -> plot.Figure:
-    """Draw the part of rows in their interval: under noise, and from weak to strong concrete."""
-    own = plot.PALETTE["single"]
-    with plot.house_style():
-        figure, panels = plot.panels(2, height=(3.0, 2.1), left=0.6)
-        panels[0].plot(noise, 100 * by_noise, "o-", color=own)
-        panels[0].set(title="rows inside, %", xlabel="noise on inputs")
-        panels[1].plot(range(1, 6), 100 * by_fifth, "o", color=own, ms=7)
-        panels[1].set(title="inside, by fifths, %", xlabel="predicted strength")
-        panels[1].set(xlim=(0.5, 5.5))
-        panels[1].set_xticks([1, 3, 5], ["weakest", "middle", "strongest"])
-        # Where neither the curve nor the points are.
-        for axes, x, side, under in zip(
-            panels, (0.98, 0.02), ("right", "left"), ("bottom", "top"), strict=True
-        ):
-            axes.set_ylim(60, 100)
-            axes.axhline(90, color=own, lw=1, ls=":")
-            axes.annotate(
-                PROMISED,
-                (x, 90),
-                (0, 2 if under == "bottom" else -2),
-                xycoords=axes.get_yaxis_transform(),
-                textcoords="offset points",
-                color=own,
-                ha=side,
-                va=under,
-                fontsize=SMALL,
-            )
-    return figure
-
-
-def say_ends(by_noise: Float[Array, " noises"], by_fifth: Float[Array, " 5"]) -> str:
-    """Say how many rows are inside where there are least."""
-    return (
-        f"90% intervals hold {100 * by_noise[-1]:.0f}% of the rows under the strongest noise, and "
-        f"{100 * by_fifth[-1]:.0f}% of the strongest fifth."
-    )

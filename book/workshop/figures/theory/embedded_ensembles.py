@@ -9,7 +9,6 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.theory import ntk
-from workshop import plot
 from workshop.plot.panels import ends_room, key_room, name_curves, number_ticks, panels, write_key
 from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
@@ -28,11 +27,6 @@ SPEEDS = (
     "members is faster than their difference. A curve is a training of width 256; dotted: "
     "infinite width; star: the target of both."
 )
-LEARNED = (
-    "Members that share all weights can disagree where there are no points, unless χ is 1. Four "
-    "members of width 96, trained on six points; thick: their average; shaded: ± 2 standard "
-    "deviations."
-)
 
 OURS = color("batch_ensemble")
 DOTS: dict[str, Any] = {"color": INK, "ls": (0, (1, 2)), "lw": 1.6}
@@ -40,7 +34,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "member 1, trained": {"color": OURS, "lw": 2.6},
     "member 2, not trained": {"color": OURS, "lw": 2.2, "ls": (0, (4, 2))},
 }
-MARKERS = "o", "s", "^", "D"
+MARKERS = "o", "s", "^"
 
 
 @dataclass(eq=False)
@@ -109,7 +103,7 @@ class Chi:
         with house_style():
             figure, (axes,) = panels(1, height=3.0, left=0.55, right=ends_room(names))
             for place, (values, own) in enumerate(zip(self.found.values(), colors, strict=True)):
-                beside = np.exp(0.17 * (place - 1.5)) * np.array(self.widths, dtype=float)
+                beside = np.exp(0.17 * (place - 1)) * np.array(self.widths, dtype=float)
                 axes.plot(
                     beside[:, None], values, MARKERS[place], color=own, ms=4, mew=0, alpha=0.6
                 )  # fmt: skip
@@ -175,37 +169,4 @@ class Speeds:
         return (
             f"Mean of u {mean_of_u:g}: the average has {both:.2f} times the rate of one member "
             f"alone, the difference {apart:.2f} times."
-        )
-
-
-@dataclass(eq=False)
-class Learned:
-    """Members trained on points."""
-
-    #: Where they are drawn, (B,).
-    x: Float[Array, " B"]
-    #: Means of u to the outputs of one ensemble, (M, B).
-    found: Mapping[float | int, Float[Array, "M B"]]
-    #: To the distance of members from their average at both ends, over many ensembles.
-    spread: Mapping[float | int, float | int]
-    #: x and y.
-    points: tuple[Float[Array, " N"], Float[Array, " N"]]
-
-    def __post_init__(self) -> None:
-        self.choices = {"mean_of_u": [*self.found]}
-
-    def draw(self, mean_of_u: float | int) -> Figure:
-        """Draw members, their average and two standard deviations around it."""
-        own = self.found[mean_of_u]
-        belief = plot.Belief(
-            "batch_ensemble", own.mean(axis=0), std=own.std(axis=0), members=own
-        )  # fmt: skip
-        return plot.predictive_bands(
-            self.x, {"": belief}, data=self.points, ylim=(-2.2, 2.8), thin="members"
-        )
-
-    def say(self, mean_of_u: float | int) -> str:
-        return (
-            f"Mean of u {mean_of_u:g}: at both ends members are {self.spread[mean_of_u]:.2f} from "
-            "their average, over 20 initializations."
         )

@@ -33,7 +33,7 @@ says("cannot tell: it is unclear",
 says("10,000 more homes", lambda: round(verdict("rows_to_settle") - data("table", "rows_used"), -4))
 says("on these homes it is worse",
      lambda: "Worse: gradient boosting." in data("answer") and verdict("low", "boosting") > 0)
-says("We gave twelve minutes", lambda: entry("homes", "rows", 0, "minutes"))
+says("that we gave, twelve minutes on a busy", lambda: entry("homes", "rows", 0, "minutes"))
 says("Of 545 rows, each predicted by a network", lambda: ninety("rows"))
 says("490 lie inside their 90% intervals", lambda: [ninety("inside"), ninety("level")])
 says("116 of 135 lie inside", lambda: [ninety("worst", "inside"), ninety("worst", "rows")])

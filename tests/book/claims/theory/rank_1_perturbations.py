@@ -66,9 +66,9 @@ says(["up and down, where rank-1 hardly does", "to first order, but independent 
 says("only 16 equally likely draws", lambda: len(CELL["Z"]))
 says("of a column only if q is 0",
      lambda: [*CELL["C"][0, 1:]] == [CELL["p"], CELL["q"], 0])
-says("at most m + n - 1 dimensions", lambda: 7 + 5 - (35 - still()))
+says("V in m + n - 1 directions", lambda: 7 + 5 - (35 - still()))
 says("it is 99 directions of 2,500", lambda: (50 + 50 - 1, 50 * 50))
-says("leaves the other 24 directions of V nearly", still)
+says("The other 24 directions of V stand", still)
 says("networks are 64-7-5-10 with tanh", lambda: perturbed.SIZES)
 says("Each was trained on 256 digits, down", lambda: len(perturbed.digits_of_part(0)[0]))
 says("all 555 weights and biases has a norm", lambda: len(perturbed.untrained_numbers(0)))
@@ -89,7 +89,7 @@ says("straight line this would change nothing, because",
      "so it is with any weights")
 says("distance is about nine times as large",
      lambda: 7 < np.divide(*summed("coupled", 0.3, 0.1)) < 10)
-says("two are even closer, at small sizes",
+says("not zero, the two are even closer",
      lambda: min(of_rows("halfway", "gradient")) > 0.1 and all(np.less(
          *(summed("coupled", *perturbed.SCALES, state=one) for one in ("halfway", "minimum")))))
 says("over 100% off at the minima", lambda: min(summed("mean_field", *perturbed.SCALES[:4])) > 1)

@@ -19,10 +19,26 @@ from ensedu.theory.perturbations import (
     sample_covariance,
     separable,
 )
-from tests.theory.perturbations.matrices import B, covariance, m, n, network, some_weight
 
+B, m, n, k = 13, 3, 5, 7
 #: Sizes that no axis shares with another.
 PRIMES = (2, 3, 5, 7)
+
+
+def covariance(seed, size, scale=0.1):
+    root = scale * np.random.default_rng(seed).standard_normal((size, size))
+    return root @ root.T
+
+
+def some_weight(seed=0, m=m, n=n):
+    return np.random.default_rng(seed).standard_normal((m, n))
+
+
+def network(seed=0, activation="tanh"):
+    """A network whose middle matrix is (m, n), with examples."""
+    rng = np.random.default_rng(seed)
+    net = en.mlp([2, m, n, k], rng=rng, activation=activation)
+    return net, rng.standard_normal((B, 2)), rng.integers(k, size=B)
 
 
 @given(m=st.sampled_from(PRIMES), n=st.sampled_from(PRIMES), seed=st.integers(0, 2**32 - 1))
