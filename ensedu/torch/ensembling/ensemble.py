@@ -9,8 +9,6 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.ensembling.batching_rules import DROPOUT_AXES
-from ensedu.torch.ensembling.copies import copy_model
 from ensedu.torch.ensembling.member_copies import deep_ensemble
 from ensedu.torch.ensembling.member_weights import (
     options_of,
@@ -26,7 +24,9 @@ from ensedu.torch.ensembling.model_checks import (
     warn_of_unregistered,
 )
 from ensedu.torch.ensembling.model_ensemble import ModelEnsemble
+from ensedu.torch.ensembling.module_rules import DROPOUT_AXES
 from ensedu.torch.ensembling.parameter_plan import Plan, is_within, make_plan, select_names
+from ensedu.torch.ensembling.stand_ins import copy_model
 from ensedu.torch.tensor_checks import class_path
 
 

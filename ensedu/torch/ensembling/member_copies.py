@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
-from ensedu.torch.ensembling.copies import copy_model, deepcopy_memo
 from ensedu.torch.ensembling.model_checks import (
     StartWarning,
     refuse_frozen,
@@ -18,6 +17,7 @@ from ensedu.torch.ensembling.model_checks import (
     warn_of_training_lost,
 )
 from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
+from ensedu.torch.ensembling.stand_ins import copy_model, deepcopy_memo
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.trees import map_tensors, stack_trees

@@ -12,9 +12,8 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleParameters
-from ensedu.torch.ensembling.copies import copy_model
-from ensedu.torch.ensembling.module_specs import HANDED_ON
 from ensedu.torch.ensembling.parameter_plan import ParameterUse, Plan, multiplier
+from ensedu.torch.ensembling.stand_ins import HANDED_ON, copy_model
 from ensedu.torch.mean_field import MeanFieldParameters
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Parameters
