@@ -166,7 +166,7 @@ def _with_weights(
     options: dict[str, Any],
 ) -> ModelEnsemble:  # fmt: skip
     """Give members weights and buffers: fast weights around the model's own, or distributions."""
-    if not plan.sources:
+    if not plan:
         raise ValueError(
             "model has no weight to convert; accepted is a model with a weight, such as that of an "
             "nn.Linear or nn.Conv2d, that is not listed in shared"
@@ -196,7 +196,7 @@ def _with_dropout(model: nn.Module, S: int | None, shared: tuple[str, ...]) -> M
     """Let dropout stay active."""
     dropouts = _dropouts(model, shared)
     model = _unfused(model)
-    return ModelEnsemble(model, copy_model(model), Plan((), {}), None, S, dropouts=dropouts)
+    return ModelEnsemble(model, copy_model(model), Plan(), None, S, dropouts=dropouts)
 
 
 def _plan_of_head(model: nn.Module, head: Any) -> Plan:

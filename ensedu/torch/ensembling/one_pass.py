@@ -96,10 +96,11 @@ class OnePass:
 
         Where a compiler follows, that of all.
         """
+        rows = stacked.shape[0]
         if self.member is not None:
-            return stacked[self.member % len(stacked)]
-        if len(stacked) != self.num_runs:
-            stacked = stacked.repeat(self.num_runs // len(stacked), *[1] * (stacked.ndim - 1))
+            return stacked[self.member % rows]
+        if rows != self.num_runs:
+            stacked = stacked.repeat(self.num_runs // rows, *[1] * (stacked.ndim - 1))
         return stacked if self.is_traced else functorch._add_batch_dim(stacked, 0, self.vmap_level)
 
     def of_all(self, x: Tensor) -> tuple[Tensor, bool]:

@@ -32,29 +32,28 @@ SHARED_MODULES = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Which parameters have arrays of members, and where those are.
+class PlannedWeight:
+    """A weight that has arrays of members, by all its names, and its bias, or ""."""
 
-    Attributes
-    ----------
-    layers
-        Paths of each ``nn.Linear`` and ``nn.Conv2d`` that becomes a layer of the method.
-    sources
-        By the name of a parameter, the path of the arrays of its method, and ``"weight"`` or
-        ``"bias"``: the layer's own path, or the name of the weight that first has them.
-    """
+    #: Where its arrays are: the path of the layer, or the name of the weight.
+    path: str
+    #: Whether an ``nn.Linear`` or ``nn.Conv2d`` becomes a layer of the method.
+    is_layer: bool
+    names: tuple[str, ...]
+    bias: str
+    #: The path of what multiplies with it, and what that calls it.
+    owner: str
+    key: str
 
-    layers: tuple[str, ...]
-    sources: dict[str, tuple[str, str]]
+
+class Plan(tuple[PlannedWeight, ...]):
+    """Which weights and biases have arrays of members, and where those are."""
 
     @property
-    def bias_of_weight(self) -> dict[str, str]:
-        """The names of all weights outside of `layers`, and those of their biases, or ""."""
-        biases: dict[str, str] = {}
-        for name, (path, kind) in self.sources.items():
-            if path not in self.layers:
-                biases[path] = name if kind == "bias" else biases.get(path, "")
-        return biases
+    def sources(self) -> dict[str, tuple[str, str]]:
+        """By the name of a parameter, the path of its arrays, and ``"weight"`` or ``"bias"``."""
+        weights = {name: (weight.path, "weight") for weight in self for name in weight.names}
+        return weights | {weight.bias: (weight.path, "bias") for weight in self if weight.bias}
 
 
 @dataclass(frozen=True)
@@ -105,23 +104,21 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
             f"model has tied weights, which members have and share at once: {'; '.join(ties)}; "
             "accepted are ties between products"
         )
-    layers: list[str] = []
-    sources: dict[str, tuple[str, str]] = {}
+    weights = []
     for own in converted:
-        first = own[0]
-        bias = _bias_of(first, modules, shared, uses)
-        module = first.owner
-        plain = type(module) in (nn.Linear, nn.Conv2d) and module._parameters.keys() == {
-            "weight",
-            "bias",
-        }
-        plain = plain and "forward" not in vars(module)
-        if plain and len(own) == 1 and (bias or module.bias is None):
-            layers.append(first.path)
-        path = first.path if first.path in layers else first.name
-        sources |= {use.name: (path, "weight") for use in own}
-        sources |= {bias: (path, "bias")} if bias else {}
-    return Plan(tuple(layers), sources)
+        first, names = own[0], tuple(use.name for use in own)
+        module, bias = first.owner, _bias_of(first, modules, shared, uses)
+        owner, _, key = _multiplier(first, modules)
+        is_layer = (
+            type(module) in (nn.Linear, nn.Conv2d)
+            and module._parameters.keys() == {"weight", "bias"}
+            and "forward" not in vars(module)
+            and len(own) == 1
+            and bool(bias or module.bias is None)
+        )
+        path = first.path if is_layer else first.name
+        weights.append(PlannedWeight(path, is_layer, names, bias, owner, key))
+    return Plan(weights)
 
 
 def _kind(
@@ -133,7 +130,7 @@ def _kind(
         return "shared"
     if is_within(use.name, modulated):
         return "converted" if parameter.ndim > 1 else "shared"
-    if isinstance(multiplier(use, modules)[1], MULTIPLIERS):
+    if isinstance(_multiplier(use, modules)[1], MULTIPLIERS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
         converts = "weight" in use.name and parameter.ndim > 1 and not length
@@ -142,7 +139,7 @@ def _kind(
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 
 
-def multiplier(use: ParameterUse, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
+def _multiplier(use: ParameterUse, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
     """Return path and module of what multiplies with a parameter, and what that calls it."""
     if not isinstance(use.owner, ParametrizationList):
         return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
@@ -156,7 +153,7 @@ def _bias_of(
     uses: dict[int, list[ParameterUse]],
 ) -> str:  # fmt: skip
     """Return the name of the bias that goes with a weight, "" without."""
-    path, module, key = multiplier(use, modules)
+    path, module, key = _multiplier(use, modules)
     bias = module._parameters.get(key.replace("weight", "bias"))
     name = f"{path}.{key.replace('weight', 'bias')}".lstrip(".")
     if "weight" not in key or bias is None or is_within(name, shared) or len(uses[id(bias)]) > 1:

@@ -109,12 +109,13 @@ class ModelSpecs(dict[str, ModuleSpec]):
         # By path and name, attributes with tensors that the model has left, and whether members
         # differ in them.
         self.carried: dict[tuple[str, str], bool] = {}
-        sources = plan.sources
-        paths = dict.fromkeys(path for path, _ in sources.values())
-        self.converted: dict[str, Any] = {path: stored.get_submodule(path) for path in paths}
+        sources, layers = plan.sources, {weight.path for weight in plan if weight.is_layer}
+        self.converted: dict[str, Any] = {
+            weight.path: stored.get_submodule(weight.path) for weight in plan
+        }
         self._paths = {id(module): path for path, module in plain.named_modules()}
         for path, module in plain.named_modules():
-            start, is_replaced = f"{path}." if path else "", path in plan.layers
+            start, is_replaced = f"{path}." if path else "", path in layers
             names = {key: start + key for key in module._parameters}
             self[path] = ModuleSpec(
                 module, stored.get_submodule(path), is_replaced,
@@ -145,12 +146,11 @@ class ModelSpecs(dict[str, ModuleSpec]):
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for spec in self.values():
             lazy = spec.is_replaced and one_pass.vmap_level is not None
+            autocasts = one_pass.member is None and isinstance(spec.plain, MULTIPLIERS)
             for key, (name, source) in () if lazy else spec.parameters.items():
                 value = one_pass.read(*source) if source else spec.stored._parameters.get(key)
-                if value is not None and isinstance(spec.plain, MULTIPLIERS):
-                    value = _as_autocast(value)
                 if value is not None:
-                    (own if source else shared)[name] = value
+                    (own if source else shared)[name] = _as_autocast(value) if autocasts else value
             for key, name in spec.buffers.items():
                 if (buffer := spec.stored._buffers[key]) is None:
                     continue
@@ -242,7 +242,8 @@ class ModelSpecs(dict[str, ModuleSpec]):
             attributes = vars(source).copy()
             object.__setattr__(copies[path], "__dict__", attributes)
             if source is spec.plain:
-                attributes.update((key, vars(spec.stored)[key]) for key in HANDED_ON)
+                stored = vars(spec.stored)
+                attributes.update([(key, stored[key]) for key in HANDED_ON])
         for path, spec in self.items():
             attributes = vars(copies[path])
             attributes["_modules"] = {
