@@ -10,13 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
-from ensedu.torch.ensembling.model_checks import (
-    StartWarning,
-    refuse_frozen,
-    trained_part,
-    warn_of_training_lost,
-)
-from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
+from ensedu.torch.ensembling.model_checks import StartWarning, trained_part
+from ensedu.torch.ensembling.parameter_plan import is_within, named_parts
 from ensedu.torch.ensembling.stand_ins import copy_model, deepcopy_memo
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
@@ -69,20 +64,29 @@ class MemberCopies(Ensemble):
 
 
 def deep_ensemble(
-    model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
+    model: nn.Module, M: int, shared: tuple[str, ...], initialize: Any
 ) -> MemberCopies:
     """Return M copies of `model` that start anew, but for what is `shared`."""
-    warn_of_training_lost(model, method, shared, options)
-    initialize = options.get("initialize")
     if initialize is not None and not callable(initialize):
         raise TypeError(
             "initialize must be a function that returns a new model, or one of a module, got "
             f"{initialize!r}"
         )
-    refuse_frozen(model, shared)
+    own = [named for named in model.named_parameters() if not is_within(named[0], shared)]
+    if frozen := [name for name, parameter in own if not parameter.requires_grad]:
+        raise ValueError(
+            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
+            "anew; accepted are trained ones, and frozen ones that are listed in shared"
+        )
     memo = deepcopy_memo(model)
     parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
-    tensors = [tensor for part in parts for tensor in tensors_of(part)]
+    tensors = [
+        tensor
+        for part in parts
+        for tensor in (
+            [part] if isinstance(part, nn.Parameter) else [*part.parameters(), *part.buffers()]
+        )
+    ]
     values = [tensor.detach().clone() for tensor in tensors]
     members = []
     for _ in range(M):
@@ -100,18 +104,16 @@ def deep_ensemble(
         members.append(member)
     if initialize is None:
         _warn_of_another_start(model, members[0], shared)
-    elif M > 1 and _start_equal(*members[:2]):
+    elif M > 1 and all(
+        not a.is_meta and torch.equal(a, b)
+        for a, b in zip(*(_named_arrays(one).values() for one in members[:2]), strict=True)
+    ):
         warnings.warn(
             "members 1 and 2 start equal, and will stay so: initialize draws nothing",
             StartWarning,
             stacklevel=3,
         )
     return MemberCopies(members, shared)
-
-
-def _start_equal(one: nn.Module, other: nn.Module) -> bool:
-    pairs = zip(_named_arrays(one).values(), _named_arrays(other).values(), strict=True)
-    return all(not a.is_meta and torch.equal(a, b) for a, b in pairs)
 
 
 def _takes_no_argument(function: Callable[..., Any]) -> bool:
@@ -191,7 +193,10 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
-        old, new = (_root_mean_square(part) for part in (value, member.get_parameter(name)))
+        old, new = (
+            float(part.detach().double().square().mean().sqrt())
+            for part in (value, member.get_parameter(name))
+        )
         # The size of few entries varies by itself.
         alike = LARGEST_RATIO * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
@@ -205,7 +210,3 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             StartWarning,
             stacklevel=4,
         )
-
-
-def _root_mean_square(x: Tensor) -> float:
-    return float(x.detach().double().square().mean().sqrt())

@@ -18,19 +18,6 @@ from ensedu.torch.mean_field import MeanFieldParameters
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Parameters
 
-# What an array of a layer is given by the model, by its name.
-FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
-# What is frozen with it: a distribution around a fixed mean has a fixed spread.
-FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
-# What such a layer takes over from the one in whose place it stands.
-SETTINGS = {
-    "Linear": ("in_features", "out_features"),
-    "Conv2d": (
-        "in_channels", "out_channels", "kernel_size",
-        "stride", "padding", "dilation", "groups", "padding_mode",
-    ),
-}  # fmt: skip
-
 
 class WeightOfAnyShape(WeightLayer):
     """A weight (n, m, *kernel) that some other module multiplies with, and its bias.
@@ -43,15 +30,9 @@ class WeightOfAnyShape(WeightLayer):
     batch_axis: ClassVar = -2
 
     def __init__(
-        self,
-        shape: tuple[int, ...],
-        *,
-        groups: int = 1,
-        transposed: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        **options: Any,
-    ) -> None:
+        self, shape: tuple[int, ...], *, groups: int = 1, transposed: bool = False,
+        device: torch.device | str | None = None, dtype: torch.dtype | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(device, dtype)
         self.weight_shape, self.groups, self.transposed = tuple(shape), groups, transposed
         first, second = shape[0], shape[1] * groups
@@ -138,6 +119,7 @@ def stored_model(
     return stored
 
 
+@torch.no_grad()
 def _member_arrays(
     model: nn.Module, weight: PlannedWeight, owner: Any, method: str, members: dict[str, int],
     options: dict[str, Any],
@@ -150,9 +132,11 @@ def _member_arrays(
     like, bias = values["weight"], values["bias"]
     arguments = {**members, "bias": bias is not None, "device": like.device, "dtype": like.dtype}
     if weight.is_layer:
-        kind = "Linear" if isinstance(owner, nn.Linear) else "Conv2d"
-        settings = {name: getattr(owner, name) for name in SETTINGS[kind]}
-        layer = layer_class(method, kind)(**settings, **options, **arguments)
+        taken_over = [
+            key for key in inspect.signature(type(owner)).parameters if key not in arguments
+        ]
+        settings = options | {key: getattr(owner, key) for key in taken_over}
+        layer = layer_class(method, type(owner).__name__)(**settings, **arguments)
     else:
         if options.get("per_example"):
             raise ValueError(
@@ -169,19 +153,15 @@ def _member_arrays(
         elif bias is not None:
             settings |= {"transposed": len(bias) != len(like)}
         layer = WEIGHT_CLASSES[method](tuple(like.shape), **settings, **arguments)
-    _start_at(layer, values)
+    apart = METHODS[layer.method].shares_nothing  # each member has a start of its own
+    for name, parameter in () if apart else layer.named_parameters():
+        key, _, part = name.partition("_")
+        if key in values:
+            # A distribution around a fixed mean has a fixed spread.
+            parameter.requires_grad_(values[key].requires_grad)
+            if part != "rho":
+                parameter.copy_(values[key])
     return layer.train(owner.training)
-
-
-@torch.no_grad()
-def _start_at(layer: Any, values: dict[str, Any]) -> None:
-    if METHODS[layer.method].shares_nothing:
-        return  # each member has a start of its own
-    for name, parameter in layer.named_parameters():
-        if name in FROM_MODEL:
-            parameter.copy_(values[FROM_MODEL[name]])
-        if name in FROZEN_WITH:
-            parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
 
 
 @torch.no_grad()

@@ -35,16 +35,9 @@ class ModelEnsemble(Ensemble):
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        stored: nn.Module,
-        plan: Plan,
-        ensemble_size: int | None,
-        samples: int | None,
-        *,
-        dropouts: tuple[str, ...] = (),
-        has_body: bool = False,
-    ) -> None:
+        self, model: nn.Module, stored: nn.Module, plan: Plan, ensemble_size: int | None,
+        samples: int | None, has_body: bool, dropouts: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(ensemble_size, samples)
         #: The model's modules, with the arrays of members where it had parameters.
         self.model = stored
@@ -76,17 +69,12 @@ class ModelEnsemble(Ensemble):
         """
         check_generator(generator)
         one_pass = self._new_pass(generator=generator, updates_state=False)
-        has_inputs = bool(args or kwargs)
-        parts: Noise = {}
-        if has_inputs and self.draws:
+        has_inputs, drawn = bool(args or kwargs), dict.fromkeys(self._specs.paths_that_draw)
+        if has_inputs and drawn:
             self._run(one_pass, (args, kwargs))
-            for key, own in one_pass.noise.items():
-                path, _, call = key.partition(" ")
-                if call in ("", "0"):  # a layer uses its noise each time
-                    parts[path] = own
-        for path in self._specs.paths_that_draw:
-            if path in parts:
-                continue
+        # Of its first call: a layer uses its noise each time.
+        parts = {path: own for path, own in one_pass.noise.items() if path in drawn}
+        for path in [path for path in drawn if path not in parts]:
             if (layer := one_pass.converted.get(path)) is None and not has_inputs:
                 raise ValueError(
                     f"noise of {path or 'the model'} depends on its input as every mask of "
@@ -182,7 +170,7 @@ class ModelEnsemble(Ensemble):
                 changes, plain_changes = stand_ins.changes()
                 for change in changes:
                     change.value, change.differs = one_pass.tree_of_all(change.value, change.key)
-                outputs = one_pass.outputs_of_all(outputs)
+                outputs, _ = one_pass.tree_of_all(outputs, "the output", differ=True)
         except torch.OutOfMemoryError:
             raise
         except RuntimeError as error:
@@ -225,8 +213,10 @@ class ModelEnsemble(Ensemble):
         All arrays are formed before, and nothing of the model's state moves but buffers.
         """
         specs, traced, seen = self._specs, self._specs.traced, []
-        one_pass.is_traced = True
-        trains = traced.start(one_pass)
+        traced.one_pass, one_pass.is_traced = one_pass, True
+        for path, module in traced.modules.items():
+            module.training = specs[path].stored.training
+        trains = any(module.training for module in traced.modules.values())
         shared, own = specs.in_pass(one_pass, clones=trains)
 
         def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
@@ -253,8 +243,8 @@ class ModelEnsemble(Ensemble):
 
     def _new_pass(self, noise: Noise | None = None, **options: Any) -> OnePass:
         independent = options.get("own_batches", False) or not self._has_body
-        sizes = self._samples, self._ensemble_size
-        return OnePass(self._specs.converted, *sizes, noise, independent=independent, **options)
+        converted, leading = self._specs.converted, self.leading
+        return OnePass(converted, leading, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:

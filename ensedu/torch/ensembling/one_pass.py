@@ -31,9 +31,8 @@ class OnePass:
 
     #: Layers of the method, and arrays outside of layers, by their path.
     converted: dict[str, Any]
-    #: ``None`` where there is no such axis.
-    samples: int | None
-    ensemble_size: int | None
+    #: The axes in front of the batch.
+    leading: tuple[int, ...]
     #: Noise that a caller gave, by path; ``None`` to draw, from the generator.
     given: Noise | None = None
     generator: torch.Generator | None = None
@@ -49,8 +48,7 @@ class OnePass:
     is_traced: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        #: The axes in front of the batch, and how many members run, those of each sample.
-        self.leading = tuple(n for n in (self.samples, self.ensemble_size) if n is not None)
+        #: How many members run, those of each sample.
         self.num_runs = prod(self.leading)
         self.randomness = "different" if self.independent else "same"
         self.noise: Noise = self.given or {}
@@ -110,23 +108,15 @@ class OnePass:
         axis, x = functorch.maybe_get_bdim(x), functorch.get_unwrapped(x)
         return (x.movedim(axis, 0) if axis else x), True
 
-    def tree_of_all(self, tree: Any, name: str) -> tuple[Any, bool]:
-        """Return `of_all` of each tensor, where members differ in one (members, …) of each."""
-        differ = any(self.of_all(x)[1] for _, x in named_tensors(tree))
+    def tree_of_all(self, tree: Any, name: str, differ: bool = False) -> tuple[Any, bool]:
+        """Return `of_all` of each tensor: where members `differ` in one, (members, …) of each."""
+        differ = differ or any(self.of_all(x)[1] for _, x in named_tensors(tree))
 
         def of_each(_: str, x: Tensor) -> Tensor:
             x, differs = self.of_all(x)
             return x if differs or not differ else x.expand(self.num_runs, *x.shape)
 
         return map_tensors(of_each, tree, name), differ
-
-    def outputs_of_all(self, outputs: Any) -> Any:
-        """Return (members, …) of what leaves the axis, repeated where members do not differ."""
-
-        def of_each(_: str, y: Tensor) -> Tensor:
-            return functorch._remove_batch_dim(y, self.vmap_level, self.num_runs, 0)
-
-        return map_tensors(of_each, outputs, "the output")
 
     def inputs_of_member(self, inputs: Any) -> Any:
         """Return what the member that runs is given, copied, for a model that works in place."""
@@ -155,7 +145,8 @@ class OnePass:
                 self._check_may_draw(path)
                 self.noise[path] = self.draw(path)
             return self.noise[path]
-        key = f"{path} {self._calls_before(path)}"
+        number = self._calls_before(path)
+        key = f"{path} {number}" if number else path
         if key not in self.noise:
             self.noise[key] = layer.noise(self.generator, shape)
         return self.noise[key]
@@ -238,12 +229,7 @@ class LazyParameters(dict[str, Any]):
         return self._read(key)
 
     def items(self) -> Any:
-        """As a dict's."""
         return [(key, self._read(key)) for key in self]
-
-    def values(self) -> Any:
-        """As a dict's."""
-        return [self._read(key) for key in self]
 
 
 @contextmanager

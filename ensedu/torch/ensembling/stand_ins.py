@@ -167,23 +167,21 @@ class ModelSpecs(dict[str, ModuleSpec]):
     def member_copy(self, one_pass: OnePass, place: int) -> nn.Module:
         """Return a copy of the model with the values of one member."""
         one_pass.member = place
-        member = copy.deepcopy(self.plain)
+        shared, own = self.in_pass(one_pass, clones=True)
+        values, member = shared | own, copy.deepcopy(self.plain)
         for path, module in member.named_modules():
             spec, stored = self[path], self[path].stored
-            for key, (_, source) in spec.parameters.items():
+            for key, (name, source) in spec.parameters.items():
                 if source:
-                    layer, value = self.converted[source[0]], one_pass.read(*source)
-                    like = getattr(layer, source[1], None)
-                    like = getattr(layer, f"{source[1]}_mean") if like is None else like
-                    parameter = nn.Parameter(value.detach().clone(), like.requires_grad)
-                    setattr(module, key, parameter)
-                elif stored._parameters.get(key) is not None:
-                    setattr(module, key, copy.deepcopy(stored._parameters[key]))
-            for key in spec.buffers:
-                if (value := stored._buffers[key]) is not None:
-                    owned = value.is_floating_point() and self.owns_buffers
-                    value = one_pass.of_member(value) if owned else value
-                    module._buffers[key] = value.detach().clone()
+                    layer, kind = self.converted[source[0]], source[1]
+                    like = getattr(layer, kind if hasattr(layer, kind) else f"{kind}_mean")
+                    value = values[name].detach().clone()
+                    setattr(module, key, nn.Parameter(value, like.requires_grad))
+                elif name in values:
+                    setattr(module, key, copy.deepcopy(values[name]))
+            for key, name in spec.buffers.items():
+                if name in values:
+                    module._buffers[key] = values[name].detach()
             if not spec.is_replaced:  # which has settings of its own
                 plain_values = {k: v for k, v in vars(stored).items() if isinstance(v, PLAIN_TYPES)}
                 vars(module).update(plain_values)
@@ -290,13 +288,11 @@ class StandIns(dict[str, Any]):
         for path, spec in specs.items():
             stand_in, attributes = self[path], vars(self[path])
             attributes["training"] = spec.stored.training and one_pass.updates_state
-            if at_once and spec.is_replaced:
-                read = partial(one_pass.read, path)
-                attributes["_parameters"] = LazyParameters(spec.parameters, read)
-            else:
-                attributes["_parameters"] = {
-                    key: values.get(name) for key, (name, _) in spec.parameters.items()
-                }
+            attributes["_parameters"] = (
+                LazyParameters(spec.parameters, partial(one_pass.read, path))
+                if at_once and spec.is_replaced
+                else {key: values.get(name) for key, (name, _) in spec.parameters.items()}
+            )
             attributes["_buffers"] = {key: values.get(name) for key, name in spec.buffers.items()}
             if at_once and (attributes["_backward_hooks"] or attributes["_backward_pre_hooks"]):
                 raise RuntimeError("hooks of a backward pass, which would see none")
@@ -347,24 +343,16 @@ class TracedStandIns:
     one_pass: Any = None
 
     def __init__(self, specs: ModelSpecs) -> None:
-        self._specs, self.modules = specs, specs.copies(as_built=True)
-        for path, spec in specs.items():
-            module = self.modules[path]
-            attributes = vars(module)
-            attributes["_parameters"] = {**spec.plain._parameters}
-            attributes["_buffers"] = {**spec.plain._buffers}
-            if rule := traced_rule_for(module, spec.rule):
+        self.modules = specs.copies(as_built=True)
+        for path, module in self.modules.items():
+            attributes, plain = vars(module), specs[path].plain
+            attributes["_parameters"] = {**plain._parameters}
+            attributes["_buffers"] = {**plain._buffers}
+            if rule := traced_rule_for(module, specs[path].rule):
                 attributes["forward"] = partial(self._apply, rule, path, module)
 
     def _apply(self, rule: Any, path: str, module: Any, *args: Any, **kwargs: Any) -> Any:
         return rule(self.one_pass, path, module, *args, **kwargs)
-
-    def start(self, one_pass: OnePass) -> bool:
-        """Put each in the mode that its module has in the net; return whether one trains."""
-        self.one_pass = one_pass
-        for path, module in self.modules.items():
-            module.training = self._specs[path].stored.training
-        return any(module.training for module in self.modules.values())
 
 
 def _is_copied(key: str, value: Any) -> bool:
