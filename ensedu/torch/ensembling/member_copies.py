@@ -79,18 +79,12 @@ def deep_ensemble(
             "anew; accepted are trained ones, and frozen ones that are listed in shared"
         )
     memo = deepcopy_memo(model)
-    parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
-    tensors = [
-        tensor
-        for part in parts
-        for tensor in (
-            [part] if isinstance(part, nn.Parameter) else [*part.parameters(), *part.buffers()]
-        )
-    ]
-    values = [tensor.detach().clone() for tensor in tensors]
+    for name, part in named_parts(model):
+        if name in shared:  # what deepcopy finds in its memo it does not copy again
+            copy.deepcopy(part, memo)
+    values = {name: x for name, x in _named_arrays(model, False).items() if is_within(name, shared)}
     members = []
     for _ in range(M):
-        # What deepcopy finds in its memo it does not copy.
         member = copy.deepcopy(model, dict(memo))
         if initialize is None:
             _reset_all(member, shared)
@@ -98,9 +92,10 @@ def deep_ensemble(
             _copy_arrays(member, initialize())
         else:
             initialize(member)
+        arrays = _named_arrays(member, False)
         with torch.no_grad():  # an outer module may have initialized shared parts on its way
-            for tensor, value in zip(tensors, values, strict=True):
-                tensor.copy_(value)
+            for name, value in values.items():
+                arrays[name].copy_(value)
         members.append(member)
     if initialize is None:
         _warn_of_another_start(model, members[0], shared)
@@ -118,12 +113,10 @@ def deep_ensemble(
 
 def _takes_no_argument(function: Callable[..., Any]) -> bool:
     try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some of those written in C tell nothing
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):  # it takes some; some of those written in C tell nothing
         return False
-    return all(
-        p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
-    )
+    return True
 
 
 def _copy_arrays(member: nn.Module, new: Any) -> None:
@@ -146,8 +139,9 @@ def _copy_arrays(member: nn.Module, new: Any) -> None:
             value.copy_(theirs[name])
 
 
-def _named_arrays(model: nn.Module) -> dict[str, Tensor]:
-    return dict(model.named_parameters()) | dict(model.named_buffers())
+def _named_arrays(model: nn.Module, remove_duplicate: bool = True) -> dict[str, Tensor]:
+    parameters = model.named_parameters(remove_duplicate=remove_duplicate)
+    return dict(parameters) | dict(model.named_buffers(remove_duplicate=remove_duplicate))
 
 
 def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:

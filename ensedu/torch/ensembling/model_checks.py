@@ -121,10 +121,8 @@ def _warn_of_unregistered(model: nn.Module) -> None:
         if key not in of_torch
         for name, part in _modules_in(value, f"{path}.{key}".lstrip("."), set())
         if part not in registered
-        and (
-            any(isinstance(inner, DROPOUT_MODULES) for inner in part.modules())
-            or any(True for _ in (*part.parameters(), *part.buffers()))
-        )
+        if [*part.parameters(), *part.buffers()]
+        or any(isinstance(inner, DROPOUT_MODULES) for inner in part.modules())
     ]
     if unregistered:
         warnings.warn(

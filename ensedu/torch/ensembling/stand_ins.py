@@ -126,15 +126,12 @@ class ModelSpecs(dict[str, ModuleSpec]):
                 [key for key, value in vars(module).items() if _is_copied(key, value)],
             )  # fmt: skip
         self.traced = TracedStandIns(self)
+        drawn = [path for path, layer in self.converted.items() if hasattr(layer, "noise")]
+        # Of all that needs noise.
+        self.paths_that_draw = [*drawn, *dropouts]
 
     def __reduce__(self) -> Any:
         return type(self), self._given, {"carried": self.carried}
-
-    @property
-    def paths_that_draw(self) -> list[str]:
-        """Paths of all that needs noise."""
-        drawn = [path for path, layer in self.converted.items() if hasattr(layer, "noise")]
-        return [*drawn, *self.dropouts]
 
     def in_pass(self, one_pass: OnePass, clones: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return parameters and buffers that all members share, and the own ones of who runs.
