@@ -85,10 +85,8 @@ def dropout_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Te
             f"{path or 'the model'} is called outside of a pass, as torch.utils.checkpoint "
             "does for the gradient, where its masks are gone; accepted is no checkpoint there"
         )
-    drops = DROPOUT_AXES[type(module)]  # of some kinds whole channels go
-    own = input.ndim - 1 if drops is None else drops
-    shape = (*input.shape[: 1 + own], *[1] * (input.ndim - 1 - own))
-    return drop(input, one_pass.mask_of(path, module.p, shape, input.device), module.p)
+    mask = one_pass.mask_of(path, module.p, _mask_shape(module, input), input.device)
+    return drop(input, mask, module.p)
 
 
 def per_example_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
@@ -140,12 +138,17 @@ def batch_norm_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) ->
 
 def thin_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout of Torch, whose own rule under ``vmap`` takes no batch of any size."""
-    drops, batched = DROPOUT_AXES[type(module)], BATCH_NDIMS.get(type(module), input.ndim)
-    if not module.training or input.ndim != batched:
+    if not module.training or input.ndim != BATCH_NDIMS.get(type(module), input.ndim):
         return type(module).forward(module, input)
-    channels = input if drops is None else input.flatten(2)[..., 0]
-    mask = torch.rand_like(channels) >= module.p
-    return drop(input, mask[(..., *[None] * (input.ndim - mask.ndim))], module.p)
+    mask = torch.rand(_mask_shape(module, input), device=input.device) >= module.p
+    return drop(input, mask, module.p)
+
+
+def _mask_shape(module: nn.Module, input: Tensor) -> tuple[int, ...]:
+    """The shape of a mask for each example: of some kinds whole channels go."""
+    own = DROPOUT_AXES[type(module)]
+    own = input.ndim - 1 if own is None else own
+    return (*input.shape[: 1 + own], *[1] * (input.ndim - 1 - own))
 
 
 def linear_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
