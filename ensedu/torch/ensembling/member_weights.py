@@ -136,7 +136,7 @@ def _member_arrays(
             key for key in inspect.signature(type(owner)).parameters if key not in arguments
         ]
         settings = options | {key: getattr(owner, key) for key in taken_over}
-        layer = layer_class(method, type(owner).__name__)(**settings, **arguments)
+        layer: Any = layer_class(method, type(owner).__name__)(**settings, **arguments)
     else:
         if options.get("per_example"):
             raise ValueError(

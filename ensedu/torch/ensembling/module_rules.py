@@ -144,7 +144,7 @@ def thin_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tenso
     return drop(input, mask, module.p)
 
 
-def _mask_shape(module: nn.Module, input: Tensor) -> tuple[int, ...]:
+def _mask_shape(module: Any, input: Tensor) -> tuple[int, ...]:
     """The shape of a mask for each example: of some kinds whole channels go."""
     own = DROPOUT_AXES[type(module)]
     own = input.ndim - 1 if own is None else own

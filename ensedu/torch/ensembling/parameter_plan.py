@@ -121,7 +121,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
         )
     weights = []
     for own in converted:
-        first, names = own[0], tuple(use.name for use in own)
+        first = own[0]
         module, bias = first.owner, _bias_of(first, shared, uses)
         owner, _, key = first.multiplier
         is_layer = (
@@ -132,7 +132,8 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
             and bool(bias or module.bias is None)
         )
         path = first.path if is_layer else first.name
-        weights.append(PlannedWeight(path, is_layer, names, bias, owner, key))
+        all_names = tuple(use.name for use in own)
+        weights.append(PlannedWeight(path, is_layer, all_names, bias, owner, key))
     return Plan(weights)
 
 
