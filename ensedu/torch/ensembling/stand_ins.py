@@ -1,4 +1,4 @@
-"""What stands in for each module of a model in a pass: its code, on other values."""
+"""Copies of a model, and what stands in for each of its modules in a pass."""
 
 import copy
 import re
@@ -270,7 +270,7 @@ class ModelSpecs(dict[str, ModuleSpec]):
 
 
 class StandIns(dict[str, Any]):
-    """What runs in place of each module, by its path, for the member that runs, or for all.
+    """What runs in place of each module, by its path: its code, on the values of who runs.
 
     A pass moves its stand-ins alone, and the net only when it is over: threads do not meet.
     """
