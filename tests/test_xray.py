@@ -14,7 +14,7 @@ from ensedu import command, counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
 from ensedu.torch.conversions import convert
-from ensedu.torch.ensembling.copies import meta_copy
+from ensedu.torch.ensembling.stand_ins import meta_copy
 from ensedu.xray import picture
 from tests.errors import check_error
 

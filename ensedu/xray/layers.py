@@ -120,8 +120,8 @@ def read_model(
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
     from ensedu.torch.conversions import convert, try_conversion
-    from ensedu.torch.ensembling.copies import meta_copy
     from ensedu.torch.ensembling.parameter_plan import select_names
+    from ensedu.torch.ensembling.stand_ins import meta_copy
 
     shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):

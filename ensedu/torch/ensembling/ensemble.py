@@ -9,8 +9,6 @@ from ensedu.common import checks
 from ensedu.methods import METHODS, checked_sizes
 from ensedu.torch.base import Ensemble
 from ensedu.torch.dropout import DROPOUT_MODULES
-from ensedu.torch.ensembling.batching_rules import DROPOUT_AXES
-from ensedu.torch.ensembling.copies import copy_model
 from ensedu.torch.ensembling.member_copies import deep_ensemble
 from ensedu.torch.ensembling.member_weights import (
     options_of,
@@ -18,15 +16,11 @@ from ensedu.torch.ensembling.member_weights import (
     start_heads,
     stored_model,
 )
-from ensedu.torch.ensembling.model_checks import (
-    refuse_captured,
-    refuse_modules,
-    refuse_parameters,
-    warn_of_training_lost,
-    warn_of_unregistered,
-)
+from ensedu.torch.ensembling.model_checks import check_model, warn_of_training_lost
 from ensedu.torch.ensembling.model_ensemble import ModelEnsemble
+from ensedu.torch.ensembling.module_rules import DROPOUT_AXES
 from ensedu.torch.ensembling.parameter_plan import Plan, is_within, make_plan, select_names
+from ensedu.torch.ensembling.stand_ins import copy_model
 from ensedu.torch.tensor_checks import class_path
 
 
@@ -145,62 +139,29 @@ def ensemble(
             raise TypeError(
                 f"options of {method!r} are {', '.join(known) or 'none'}, got {option!r}"
             )
-    refuse_modules(model)
+    check_model(model)
     shared_names = select_names(model, shared, "shared")
     modulated_names = select_names(model, modulated, "modulated")
-    refuse_parameters(model)
-    refuse_captured(model)
-    warn_of_unregistered(model)
-    if row.shares_nothing:
-        return deep_ensemble(model, method, M, shared_names, options)
     if row.drops_units:
-        return _with_dropout(model, S, shared_names)
-    if row.body:
-        return _with_heads(model, method, M, shared_names, options)
-    plan = make_plan(model, shared_names, modulated_names)
-    return _with_weights(model, method, M, S, plan, shared_names, options)
+        dropouts, unfused = _dropouts(model, shared_names), _unfused(model)
+        return ModelEnsemble(unfused, unfused, Plan(), None, S, False, dropouts)
+    if row.shares_nothing:
+        warn_of_training_lost(model, method, shared_names, options)
+        return deep_ensemble(model, M, shared_names, options.get("initialize"))
+    head, std = options.get("head"), options.get("init_std")
+    plan = make_plan(model, _all_but(model, head) if row.body else shared_names, modulated_names)
+    warn_of_training_lost(model, method, shared_names, options)
+    members = {"ensemble_size": M} if row.has_members else {}
+    stored = stored_model(model, plan, method, members, {} if row.body else options)
+    if not row.body and row.has_members:
+        stack_buffers(stored, M)
+    elif row.body and std is not None:
+        start_heads(stored.get_submodule(str(head)), model.get_submodule(str(head)), std)
+    return ModelEnsemble(model, stored, plan, members.get("ensemble_size"), S, bool(row.body))
 
 
-def _with_weights(
-    model: nn.Module, method: str, M: int, S: int | None, plan: Plan, shared: tuple[str, ...],
-    options: dict[str, Any],
-) -> ModelEnsemble:  # fmt: skip
-    """Give members weights and buffers: fast weights around the model's own, or distributions."""
-    if not plan.sources:
-        raise ValueError(
-            "model has no weight to convert; accepted is a model with a weight, such as that of an "
-            "nn.Linear or nn.Conv2d, that is not listed in shared"
-        )
-    warn_of_training_lost(model, method, shared, options)
-    if not METHODS[method].has_members:
-        return ModelEnsemble(model, stored_model(model, plan, method, {}, options), plan, None, S)
-    stored = stored_model(model, plan, method, {"ensemble_size": M}, options)
-    stack_buffers(stored, M)
-    return ModelEnsemble(model, stored, plan, M, S)
-
-
-def _with_heads(
-    model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
-) -> ModelEnsemble:
-    """Give each member one layer of its own."""
-    head = options.get("head")
-    plan = _plan_of_head(model, head)
-    warn_of_training_lost(model, method, shared, options)
-    stored = stored_model(model, plan, method, {"ensemble_size": M}, {})
-    if options.get("init_std") is not None:
-        start_heads(stored.get_submodule(head), model.get_submodule(head), options["init_std"])
-    return ModelEnsemble(model, stored, plan, M, None, has_body=True)
-
-
-def _with_dropout(model: nn.Module, S: int | None, shared: tuple[str, ...]) -> ModelEnsemble:
-    """Let dropout stay active."""
-    dropouts = _dropouts(model, shared)
-    model = _unfused(model)
-    return ModelEnsemble(model, copy_model(model), Plan((), {}), None, S, dropouts=dropouts)
-
-
-def _plan_of_head(model: nn.Module, head: Any) -> Plan:
-    """Plan for one layer that each member has."""
+def _all_but(model: nn.Module, head: Any) -> tuple[str, ...]:
+    """Return the names of all parameters but those of the layer that each member has."""
     products = {
         name: module
         for name, module in model.named_modules()
@@ -215,12 +176,7 @@ def _plan_of_head(model: nn.Module, head: Any) -> Plan:
             + f", of which the last is head={last!r}"
             * (last in products)
         )
-    others = (
-        [name for name, _ in model.named_parameters() if not is_within(name, (head,))]
-        if head
-        else []
-    )
-    return make_plan(model, tuple(others), ())
+    return tuple(name for name, _ in model.named_parameters() if not is_within(name, (head,)))
 
 
 def _dropouts(model: nn.Module, shared: tuple[str, ...]) -> tuple[str, ...]:

@@ -10,14 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
-from ensedu.torch.ensembling.copies import copy_model, deepcopy_memo
-from ensedu.torch.ensembling.model_checks import (
-    StartWarning,
-    refuse_frozen,
-    trained_part,
-    warn_of_training_lost,
-)
-from ensedu.torch.ensembling.parameter_plan import is_within, named_parts, tensors_of
+from ensedu.torch.ensembling.model_checks import StartWarning, trained_part
+from ensedu.torch.ensembling.parameter_plan import is_within, named_parts
+from ensedu.torch.ensembling.stand_ins import copy_model, deepcopy_memo
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.trees import map_tensors, stack_trees
@@ -69,24 +64,27 @@ class MemberCopies(Ensemble):
 
 
 def deep_ensemble(
-    model: nn.Module, method: str, M: int, shared: tuple[str, ...], options: dict[str, Any]
+    model: nn.Module, M: int, shared: tuple[str, ...], initialize: Any
 ) -> MemberCopies:
     """Return M copies of `model` that start anew, but for what is `shared`."""
-    warn_of_training_lost(model, method, shared, options)
-    initialize = options.get("initialize")
     if initialize is not None and not callable(initialize):
         raise TypeError(
             "initialize must be a function that returns a new model, or one of a module, got "
             f"{initialize!r}"
         )
-    refuse_frozen(model, shared)
+    own = [named for named in model.named_parameters() if not is_within(named[0], shared)]
+    if frozen := [name for name, parameter in own if not parameter.requires_grad]:
+        raise ValueError(
+            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
+            "anew; accepted are trained ones, and frozen ones that are listed in shared"
+        )
     memo = deepcopy_memo(model)
-    parts = [copy.deepcopy(part, memo) for name, part in named_parts(model) if name in shared]
-    tensors = [tensor for part in parts for tensor in tensors_of(part)]
-    values = [tensor.detach().clone() for tensor in tensors]
+    for name, part in named_parts(model):
+        if name in shared:  # what deepcopy finds in its memo it does not copy again
+            copy.deepcopy(part, memo)
+    values = {name: x for name, x in _named_arrays(model, False).items() if is_within(name, shared)}
     members = []
     for _ in range(M):
-        # What deepcopy finds in its memo it does not copy.
         member = copy.deepcopy(model, dict(memo))
         if initialize is None:
             _reset_all(member, shared)
@@ -94,13 +92,17 @@ def deep_ensemble(
             _copy_arrays(member, initialize())
         else:
             initialize(member)
+        arrays = _named_arrays(member, False)
         with torch.no_grad():  # an outer module may have initialized shared parts on its way
-            for tensor, value in zip(tensors, values, strict=True):
-                tensor.copy_(value)
+            for name, value in values.items():
+                arrays[name].copy_(value)
         members.append(member)
     if initialize is None:
         _warn_of_another_start(model, members[0], shared)
-    elif M > 1 and _start_equal(*members[:2]):
+    elif M > 1 and all(
+        not a.is_meta and torch.equal(a, b)
+        for a, b in zip(*(_named_arrays(one).values() for one in members[:2]), strict=True)
+    ):
         warnings.warn(
             "members 1 and 2 start equal, and will stay so: initialize draws nothing",
             StartWarning,
@@ -109,19 +111,12 @@ def deep_ensemble(
     return MemberCopies(members, shared)
 
 
-def _start_equal(one: nn.Module, other: nn.Module) -> bool:
-    pairs = zip(_named_arrays(one).values(), _named_arrays(other).values(), strict=True)
-    return all(not a.is_meta and torch.equal(a, b) for a, b in pairs)
-
-
 def _takes_no_argument(function: Callable[..., Any]) -> bool:
     try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some of those written in C tell nothing
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):  # it takes some; some of those written in C tell nothing
         return False
-    return all(
-        p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters
-    )
+    return True
 
 
 def _copy_arrays(member: nn.Module, new: Any) -> None:
@@ -144,8 +139,9 @@ def _copy_arrays(member: nn.Module, new: Any) -> None:
             value.copy_(theirs[name])
 
 
-def _named_arrays(model: nn.Module) -> dict[str, Tensor]:
-    return dict(model.named_parameters()) | dict(model.named_buffers())
+def _named_arrays(model: nn.Module, remove_duplicate: bool = True) -> dict[str, Tensor]:
+    parameters = model.named_parameters(remove_duplicate=remove_duplicate)
+    return dict(parameters) | dict(model.named_buffers(remove_duplicate=remove_duplicate))
 
 
 def _reset_all(member: nn.Module, shared: tuple[str, ...]) -> None:
@@ -191,7 +187,10 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
     for name, value in model.named_parameters():
         if value.is_meta or value.numel() < FEWEST_ENTRIES or is_within(name, shared):
             continue
-        old, new = (_root_mean_square(part) for part in (value, member.get_parameter(name)))
+        old, new = (
+            float(part.detach().double().square().mean().sqrt())
+            for part in (value, member.get_parameter(name))
+        )
         # The size of few entries varies by itself.
         alike = LARGEST_RATIO * (1 + 2 / value.numel() ** 0.5)
         if max(old, new) > alike * min(old, new):
@@ -205,7 +204,3 @@ def _warn_of_another_start(model: nn.Module, member: nn.Module, shared: tuple[st
             StartWarning,
             stacklevel=4,
         )
-
-
-def _root_mean_square(x: Tensor) -> float:
-    return float(x.detach().double().square().mean().sqrt())

@@ -12,25 +12,11 @@ from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleParameters
-from ensedu.torch.ensembling.copies import copy_model
-from ensedu.torch.ensembling.module_specs import HANDED_ON
-from ensedu.torch.ensembling.parameter_plan import ParameterUse, Plan, multiplier
+from ensedu.torch.ensembling.parameter_plan import Plan, PlannedWeight
+from ensedu.torch.ensembling.stand_ins import HANDED_ON, copy_model
 from ensedu.torch.mean_field import MeanFieldParameters
 from ensedu.torch.network import layer_class
 from ensedu.torch.rank1 import Rank1Parameters
-
-# What an array of a layer is given by the model, by its name.
-FROM_MODEL = {"weight": "weight", "weight_mean": "weight", "bias": "bias", "bias_mean": "bias"}
-# What is frozen with it: a distribution around a fixed mean has a fixed spread.
-FROZEN_WITH = FROM_MODEL | {"weight_rho": "weight", "bias_rho": "bias"}
-# What such a layer takes over from the one in whose place it stands.
-SETTINGS = {
-    "Linear": ("in_features", "out_features"),
-    "Conv2d": (
-        "in_channels", "out_channels", "kernel_size",
-        "stride", "padding", "dilation", "groups", "padding_mode",
-    ),
-}  # fmt: skip
 
 
 class WeightOfAnyShape(WeightLayer):
@@ -44,15 +30,9 @@ class WeightOfAnyShape(WeightLayer):
     batch_axis: ClassVar = -2
 
     def __init__(
-        self,
-        shape: tuple[int, ...],
-        *,
-        groups: int = 1,
-        transposed: bool = False,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype | None = None,
-        **options: Any,
-    ) -> None:
+        self, shape: tuple[int, ...], *, groups: int = 1, transposed: bool = False,
+        device: torch.device | str | None = None, dtype: torch.dtype | None = None, **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(device, dtype)
         self.weight_shape, self.groups, self.transposed = tuple(shape), groups, transposed
         first, second = shape[0], shape[1] * groups
@@ -117,103 +97,71 @@ def stored_model(
 ) -> nn.Module:
     """Return a copy of a model with the method's arrays in place of parameters."""
     stored = copy_model(model)
-    modules, biases = dict(model.named_modules()), plan.bias_of_weight
-    placed: set[str] = set()
     places: dict[int, list[str]] = {}  # all names of a module, once: a model may have thousands
     for name, module in model.named_modules(remove_duplicate=False):
         places.setdefault(id(module), []).append(name)
-    for name, (path, kind) in plan.sources.items():
-        owner_path, _, key = name.rpartition(".")
-        if path in plan.layers:
-            if path not in placed:
-                module = model.get_submodule(path)
-                layer = method_layer(module, method, members, options)
-                stored = _replaced(stored, path, layer, places[id(module)])
-            placed.add(path)
-            continue
-        owner = stored.get_submodule(owner_path)
-        if kind == "bias":
-            owner._parameters[key] = None
-            continue
-        if path not in placed:
-            use = ParameterUse(owner_path, model.get_submodule(owner_path), key)
-            values = {
-                "weight": model.get_parameter(name),
-                "bias": model.get_parameter(biases[path]) if biases[path] else None,
-            }
-            placed.add(path)
-            _, plain, of = multiplier(use, modules)
-            layer = method_weight(plain, of, values, method, members, options)
-        del owner._parameters[key]
-        owner._modules[key] = layer
+    for weight in plan:
+        owner: Any = model.get_submodule(weight.owner)
+        layer = _member_arrays(model, weight, owner, method, members, options)
+        if weight.is_layer:
+            plain = vars(stored.get_submodule(weight.path))
+            vars(layer).update((key, plain[key]) for key in HANDED_ON)
+            if not weight.path:
+                return layer
+        for name in places[id(owner)] if weight.is_layer else weight.names:
+            path, _, key = name.rpartition(".")
+            holder = stored.get_submodule(path)
+            holder._parameters.pop(key, None)
+            holder._modules[key] = layer
+        if weight.bias and not weight.is_layer:
+            path, _, key = weight.bias.rpartition(".")
+            stored.get_submodule(path)._parameters[key] = None
     return stored
-
-
-def _replaced(stored: nn.Module, path: str, layer: nn.Module, names: list[str]) -> nn.Module:
-    """Return `stored` with `layer` under all names of the module of this path."""
-    plain = vars(stored.get_submodule(path))
-    vars(layer).update((key, plain[key]) for key in HANDED_ON)
-    if not path:
-        return layer
-    for name in names:
-        owner, _, key = name.rpartition(".")
-        stored.get_submodule(owner)._modules[key] = layer
-    return stored
-
-
-def method_layer(module: Any, method: str, members: dict[str, int], options: dict[str, Any]) -> Any:
-    """Return the method's layer in place of a plain one, at whose weight and bias it starts."""
-    kind = "Linear" if isinstance(module, nn.Linear) else "Conv2d"
-    layer = layer_class(method, kind)(
-        **{name: getattr(module, name) for name in SETTINGS[kind]}, **members, **options,
-        bias=module.bias is not None, device=module.weight.device, dtype=module.weight.dtype,
-    )  # fmt: skip
-    _start_at(layer, {"weight": module.weight, "bias": module.bias})
-    return layer.train(module.training)
-
-
-def method_weight(
-    owner: nn.Module,
-    key: str,
-    values: dict[str, Any],
-    method: str,
-    members: dict[str, int],
-    options: dict[str, Any],
-) -> Any:
-    """Return the arrays of a method around the weight `key` of some other module."""
-    weight = values["weight"]
-    geometry: dict[str, Any] = {}
-    if isinstance(owner, _ConvNd):
-        geometry = {"groups": owner.groups, "transposed": owner.transposed}
-    elif isinstance(owner, nn.MultiheadAttention) and key == "in_proj_weight":
-        geometry = {"groups": 3}
-    elif values["bias"] is not None:
-        geometry = {"transposed": len(values["bias"]) != len(weight)}
-    if options.get("per_example"):
-        raise ValueError(
-            "per_example must be False for a model with weights other than those of nn.Linear and "
-            f"nn.Conv2d, of which {key} of a {type(owner).__name__} is one, got True"
-        )
-    arguments = layer_options(method) | options | members
-    # These have no outputs of their own of which to draw.
-    arguments |= {"estimator": "weights"} if "estimator" in arguments else {}
-    layer = WEIGHT_CLASSES[method](
-        tuple(weight.shape), device=weight.device, dtype=weight.dtype,
-        bias=values["bias"] is not None, **geometry, **arguments,
-    )  # fmt: skip
-    _start_at(layer, values)
-    return layer.train(owner.training)
 
 
 @torch.no_grad()
-def _start_at(layer: Any, values: dict[str, Any]) -> None:
-    if METHODS[layer.method].shares_nothing:
-        return  # each member has a start of its own
-    for name, parameter in layer.named_parameters():
-        if name in FROM_MODEL:
-            parameter.copy_(values[FROM_MODEL[name]])
-        if name in FROZEN_WITH:
-            parameter.requires_grad_(values[FROZEN_WITH[name]].requires_grad)
+def _member_arrays(
+    model: nn.Module, weight: PlannedWeight, owner: Any, method: str, members: dict[str, int],
+    options: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Return the method's layer, or its arrays for some other module, at whose values it starts."""
+    values: dict[str, Any] = {
+        "weight": model.get_parameter(weight.names[0]),
+        "bias": model.get_parameter(weight.bias) if weight.bias else None,
+    }
+    like, bias = values["weight"], values["bias"]
+    arguments = {**members, "bias": bias is not None, "device": like.device, "dtype": like.dtype}
+    if weight.is_layer:
+        taken_over = [
+            key for key in inspect.signature(type(owner)).parameters if key not in arguments
+        ]
+        settings = options | {key: getattr(owner, key) for key in taken_over}
+        layer: Any = layer_class(method, type(owner).__name__)(**settings, **arguments)
+    else:
+        if options.get("per_example"):
+            raise ValueError(
+                "per_example must be False for a model with weights other than those of nn.Linear "
+                f"and nn.Conv2d, of which {weight.key} of a {type(owner).__name__} is one, got True"
+            )
+        settings = layer_options(method) | options
+        # These have no outputs of their own of which to draw.
+        settings |= {"estimator": "weights"} if "estimator" in settings else {}
+        if isinstance(owner, _ConvNd):
+            settings |= {"groups": owner.groups, "transposed": owner.transposed}
+        elif isinstance(owner, nn.MultiheadAttention) and weight.key == "in_proj_weight":
+            settings |= {"groups": 3}
+        elif bias is not None:
+            settings |= {"transposed": len(bias) != len(like)}
+        layer = WEIGHT_CLASSES[method](tuple(like.shape), **settings, **arguments)
+    apart = METHODS[layer.method].shares_nothing  # each member has a start of its own
+    for name, parameter in () if apart else layer.named_parameters():
+        key, _, part = name.partition("_")
+        if key in values:
+            # A distribution around a fixed mean has a fixed spread.
+            parameter.requires_grad_(values[key].requires_grad)
+            if part != "rho":
+                parameter.copy_(values[key])
+    return layer.train(owner.training)
 
 
 @torch.no_grad()

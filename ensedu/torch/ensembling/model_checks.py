@@ -39,8 +39,11 @@ FRESH_STARTS = {
 }
 
 
-def refuse_modules(model: nn.Module) -> None:
-    """Refuse modules that are compiled, which would run the original's code, and ensembles."""
+def check_model(model: nn.Module) -> None:
+    """Refuse models of which no ensemble is made, by any method, and name what none converts.
+
+    Compiled modules would run the original's code; no copy of a parameter has its hooks.
+    """
     for name, module in model.named_modules():
         if hasattr(module, "_orig_mod"):
             raise ValueError(
@@ -52,10 +55,6 @@ def refuse_modules(model: nn.Module) -> None:
                 f"{name or 'model'} is an ensemble already ({class_path(module)}); accepted is a "
                 "model of one network"
             )
-
-
-def refuse_parameters(model: nn.Module) -> None:
-    """Refuse parameters that have no shape yet, or hooks, which no copy of a parameter has."""
     named = dict(model.named_parameters())
     if lazy := [name for name, p in named.items() if nn.parameter.is_lazy(p)]:
         raise ValueError(
@@ -69,23 +68,11 @@ def refuse_parameters(model: nn.Module) -> None:
             f"model has hooks of parameters, {', '.join(watched)}, which an ensemble would lose; "
             "accepted are hooks of the ensemble's own parameters"
         )
+    _refuse_captured(model)
+    _warn_of_unregistered(model)
 
 
-def refuse_frozen(model: nn.Module, shared: tuple[str, ...]) -> None:
-    """Refuse frozen parameters that are not shared, which whole new members would draw anew."""
-    frozen = [
-        name
-        for name, parameter in model.named_parameters()
-        if not parameter.requires_grad and not is_within(name, shared)
-    ]
-    if frozen:
-        raise ValueError(
-            f"model has frozen parameters, {', '.join(frozen)}, which new members would draw "
-            "anew; accepted are trained ones, and frozen ones that are listed in shared"
-        )
-
-
-def refuse_captured(model: nn.Module) -> None:
+def _refuse_captured(model: nn.Module) -> None:
     """Refuse functions kept on modules that hold a module: a copy would still run the original."""
     own = {id(module) for module in model.modules()}
     for path, module in model.named_modules():
@@ -124,7 +111,7 @@ def _captured_modules(value: Any, seen: set[int]) -> Iterator[nn.Module]:
         yield from _captured_modules(part, seen)
 
 
-def warn_of_unregistered(model: nn.Module) -> None:
+def _warn_of_unregistered(model: nn.Module) -> None:
     """Name modules with something to convert in plain lists, tuples and dicts of Python."""
     registered, of_torch = set(model.modules()), vars(nn.Module())
     unregistered = [
@@ -133,14 +120,16 @@ def warn_of_unregistered(model: nn.Module) -> None:
         for key, value in vars(module).items()
         if key not in of_torch
         for name, part in _modules_in(value, f"{path}.{key}".lstrip("."), set())
-        if part not in registered and _holds_something(part)
+        if part not in registered
+        if [*part.parameters(), *part.buffers()]
+        or any(isinstance(inner, DROPOUT_MODULES) for inner in part.modules())
     ]
     if unregistered:
         warnings.warn(
             f"model keeps modules in plain lists, tuples or dicts, {', '.join(unregistered)}, "
             "which nothing converts, and whose parameters are not in model.parameters(); "
             "nn.ModuleList and nn.ModuleDict make them parts of the model",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -153,11 +142,6 @@ def _modules_in(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, nn
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in pairs:
             yield from _modules_in(part, f"{name}[{key!r}]", seen)
-
-
-def _holds_something(module: nn.Module) -> bool:
-    drops = any(isinstance(part, DROPOUT_MODULES) for part in module.modules())
-    return drops or any(True for _ in (*module.parameters(), *module.buffers()))
 
 
 class StartWarning(UserWarning):
@@ -184,7 +168,7 @@ def warn_of_training_lost(
             f"model looks trained ({trained} holds what no usual initialization gives), but {what}."
             f" What it has learned is kept by {near}; {anew} says that a new start is meant",
             StartWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

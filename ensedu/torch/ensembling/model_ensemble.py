@@ -1,21 +1,30 @@
-"""What each ensemble of a model is but a deep one: the model, run with weights of each member."""
+"""What each ensemble of a model is but a deep one: the model, run with weights of each member.
+
+Members run at once, in turn, or as a compiler follows.
+"""
 
 import inspect
-import threading
-from collections.abc import Sequence
+import warnings
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call, vmap
 
 from ensedu.torch.base import Ensemble
-from ensedu.torch.dropout import drop
-from ensedu.torch.ensembling.copies import meta_copy
+from ensedu.torch.ensembling.module_rules import FixedDropout, restart_masks
 from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
-from ensedu.torch.ensembling.runner import Runner
+from ensedu.torch.ensembling.stand_ins import Change, ModelSpecs, StandIns, meta_copy
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
+from ensedu.torch.trees import map_tensors, named_tensors, stack_trees
+
+#: What vmap calls "different inplace randomness on an unbatched tensor".
+DROPS_IN_PLACE = (
+    "dropout in place of what is the same for all members, such as that of attention in training "
+    "mode; dropout=0.0 there, or inplace=False in yours, lets them run at once"
+)
 
 
 class ModelEnsemble(Ensemble):
@@ -26,16 +35,9 @@ class ModelEnsemble(Ensemble):
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        stored: nn.Module,
-        plan: Plan,
-        ensemble_size: int | None,
-        samples: int | None,
-        *,
-        dropouts: tuple[str, ...] = (),
-        has_body: bool = False,
-    ) -> None:
+        self, model: nn.Module, stored: nn.Module, plan: Plan, ensemble_size: int | None,
+        samples: int | None, has_body: bool, dropouts: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         super().__init__(ensemble_size, samples)
         #: The model's modules, with the arrays of members where it had parameters.
         self.model = stored
@@ -44,21 +46,14 @@ class ModelEnsemble(Ensemble):
         # A model may have an input of this name itself.
         self._takes_noise = "noise" not in inspect.signature(model.forward).parameters
         owns_buffers = ensemble_size is not None and not has_body
-        self._runner = Runner(meta_copy(model), stored, plan, dropouts, owns_buffers)
+        self._specs = ModelSpecs(meta_copy(model), stored, plan, dropouts, owns_buffers)
+        #: Whether members run one after the other. It turns ``True`` where they must.
+        self.in_turn = False
         self.training = model.training
 
     @property
-    def in_turn(self) -> bool:
-        """Whether members run one after the other. It turns ``True`` where they must."""
-        return self._runner.in_turn
-
-    @in_turn.setter
-    def in_turn(self, value: bool) -> None:
-        self._runner.in_turn = value
-
-    @property
     def draws(self) -> bool:
-        return bool(self._runner.paths_that_draw)
+        return bool(self._specs.paths_that_draw)
 
     def noise(
         self, generator: torch.Generator | None = None, *args: Any, **kwargs: Any
@@ -74,17 +69,12 @@ class ModelEnsemble(Ensemble):
         """
         check_generator(generator)
         one_pass = self._new_pass(generator=generator, updates_state=False)
-        has_inputs = bool(args or kwargs)
-        parts: Noise = {}
-        if has_inputs and self.draws:
-            self._runner.outputs(one_pass, args, kwargs)
-            for key, own in one_pass.noise.items():
-                path, _, call = key.partition(" ")
-                if call in ("", "0"):  # a layer uses its noise each time
-                    parts[path] = own
-        for path in self._runner.paths_that_draw:
-            if path in parts:
-                continue
+        has_inputs, drawn = bool(args or kwargs), dict.fromkeys(self._specs.paths_that_draw)
+        if has_inputs and drawn:
+            self._run(one_pass, (args, kwargs))
+        # Of its first call: a layer uses its noise each time.
+        parts = {path: own for path, own in one_pass.noise.items() if path in drawn}
+        for path in [path for path in drawn if path not in parts]:
             if (layer := one_pass.converted.get(path)) is None and not has_inputs:
                 raise ValueError(
                     f"noise of {path or 'the model'} depends on its input as every mask of "
@@ -128,8 +118,8 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._runner.member_copy(self._new_pass(own), row)
-        for path in self._runner.dropouts:
+        member = self._specs.member_copy(self._new_pass(own), row)
+        for path in self._specs.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
                 name = f"{path or 'the model'}: noise[{key!r}]"
@@ -144,7 +134,7 @@ class ModelEnsemble(Ensemble):
             if not path:
                 return fixed
             member.set_submodule(path, fixed)
-        if self._runner.dropouts:
+        if self._specs.dropouts:
             member.register_forward_pre_hook(restart_masks)
         return member
 
@@ -154,12 +144,107 @@ class ModelEnsemble(Ensemble):
         if self.own_batches:
             check_own_batches(self.ensemble_size or 1, args, kwargs)
         one_pass = self._new_pass(self._noise_by_part(noise), own_batches=self.own_batches)
-        return self._runner.outputs(one_pass, args, kwargs)
+        return self._run(one_pass, (args, kwargs))
+
+    def _run(self, one_pass: OnePass, inputs: Any) -> Any:
+        """Run all members, and return their outputs; the model's state moves in the net, too."""
+        compiling = torch.compiler.is_compiling()
+        if compiling and self.in_turn:
+            # Beside the graph. A decorator would load the compiler with the package.
+            return torch.compiler.disable(self._run)(one_pass, inputs)
+        at_once = self._run_traced if compiling else self._run_at_once
+        outputs = (self._run_in_turn if self.in_turn else at_once)(one_pass, inputs)
+        if len(one_pass.leading) == 1:
+            return outputs
+        return map_tensors(lambda _, y: y.unflatten(0, one_pass.leading), outputs, "the output")
+
+    def _run_at_once(self, one_pass: OnePass, inputs: Any) -> Any:
+        # In training mode a pass that fails half-way must not have moved anything.
+        trains = any(module.training for module in self.model.modules())
+        clones = trains or not one_pass.updates_state
+        try:
+            with one_pass.all_at_once():
+                stand_ins = StandIns(self._specs, one_pass, clones)
+                args, kwargs = one_pass.inputs_of_member(inputs)
+                outputs = stand_ins[""](*args, **kwargs)
+                changes, plain_changes = stand_ins.changes()
+                for change in changes:
+                    change.value, change.differs = one_pass.tree_of_all(change.value, change.key)
+                outputs, _ = one_pass.tree_of_all(outputs, "the output", differ=True)
+        except torch.OutOfMemoryError:
+            raise
+        except RuntimeError as error:
+            why = DROPS_IN_PLACE if "inplace randomness" in str(error) else str(error)
+        else:
+            self._specs.keep(one_pass, changes, plain_changes)
+            return outputs
+        outputs = self._run_in_turn(one_pass, inputs)
+        self.in_turn = True
+        warnings.warn(
+            f"members run in turn, which takes longer, where torch.func.vmap refuses: {why}. "
+            "net.in_turn = True says that it may",
+            stacklevel=6,
+        )
+        return outputs
+
+    def _run_in_turn(self, one_pass: OnePass, inputs: Any) -> Any:
+        """Run one member after the other, outside of a compiler's graph.
+
+        What a checkpoint computes again for the gradient finds the values of its member.
+        """
+        outputs, of_members = [], []
+        for member in range(one_pass.num_runs):
+            one_pass.member = member
+            one_pass.calls.clear()
+            stand_ins = StandIns(self._specs, one_pass, clones=True)
+            args, kwargs = one_pass.inputs_of_member(inputs)
+            outputs.append(stand_ins[""](*args, **kwargs))
+            changes, plain_changes = stand_ins.changes()
+            of_members.append(changes)
+        one_pass.member = None
+        for first, *others in zip(*of_members, strict=True):
+            first.value = stack_trees([change.value for change in (first, *others)], first.key)
+        self._specs.keep(one_pass, of_members[0], plain_changes)
+        return stack_trees(outputs, "the output")
+
+    def _run_traced(self, one_pass: OnePass, inputs: Any) -> Any:
+        """Run as a compiler can follow, which knows no way out of ``vmap``.
+
+        All arrays are formed before, and nothing of the model's state moves but buffers.
+        """
+        specs, traced, seen = self._specs, self._specs.traced, []
+        traced.one_pass, one_pass.is_traced = one_pass, True
+        for path, module in traced.modules.items():
+            module.training = specs[path].stored.training
+        trains = any(module.training for module in traced.modules.values())
+        shared, own = specs.in_pass(one_pass, clones=trains)
+
+        def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
+            one_pass.noise = noise
+            one_pass.calls.clear()
+            model, values = traced.modules[""], {**shared, **own}
+            seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
+            return [y for _, y in named_tensors(seen[-1], "the output")]
+
+        axis = 0 if one_pass.own_batches else None
+        masks = {k: noise for k, noise in one_pass.noise.items() if k not in specs.converted}
+        of_all = vmap(member, (0, 0, axis, axis), randomness=one_pass.randomness)
+        ys = iter(of_all(own, masks, *inputs))
+        if trains:
+            values = {**shared, **own}
+            changes = [
+                Change(path, key, values[name], True, name in own)
+                for path, spec in specs.items()
+                for key, name in spec.buffers.items()
+                if name in values
+            ]
+            specs.keep(one_pass, changes, [])
+        return map_tensors(lambda _, y: next(ys), seen[-1], "the output")
 
     def _new_pass(self, noise: Noise | None = None, **options: Any) -> OnePass:
         independent = options.get("own_batches", False) or not self._has_body
-        sizes = self._samples, self._ensemble_size
-        return OnePass(self._runner.converted, *sizes, noise, independent=independent, **options)
+        converted, leading = self._specs.converted, self.leading
+        return OnePass(converted, leading, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:
@@ -168,7 +253,7 @@ class ModelEnsemble(Ensemble):
             raise TypeError(
                 f"noise must be a dict, as net.noise() returns it, got {type(noise).__name__}"
             )
-        known = self._runner.paths_that_draw
+        known = self._specs.paths_that_draw
         parts: Noise = {}
         for key, value in noise.items():
             path, _, own = str(key).rpartition(".")
@@ -179,39 +264,3 @@ class ModelEnsemble(Ensemble):
                 )
             parts.setdefault(path, {})[own] = value
         return parts
-
-
-class _Calls(threading.local):
-    """How many masks a pass of this thread has taken; a copy starts anew."""
-
-    number = 0
-
-    def __reduce__(self) -> tuple[type["_Calls"], tuple[()]]:
-        return type(self), ()
-
-
-class FixedDropout(nn.Module):
-    """What one sample of MC dropout has in place of it: given masks, one a call, in turn."""
-
-    def __init__(self, masks: Sequence[Tensor], p: float) -> None:
-        super().__init__()
-        self.p, self.number, self._calls = p, len(masks), _Calls()
-        for i, mask in enumerate(masks):
-            self.register_buffer(f"mask{i}", mask.clone(), persistent=False)
-
-    def forward(self, input: Tensor) -> Tensor:  # the name that nn.Dropout has for it
-        if not self.number:
-            raise ValueError(
-                "noise has no mask for a dropout that this member calls; accepted is what "
-                "net.noise() returns for such inputs"
-            )
-        mask = self.get_buffer(f"mask{self._calls.number % self.number}")
-        self._calls.number += 1
-        return drop(input, mask, self.p)
-
-
-def restart_masks(model: nn.Module, _: Any) -> None:
-    """Let a pass of a member begin with the first masks."""
-    for part in model.modules():
-        if isinstance(part, FixedDropout):
-            part._calls.number = 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.modules.conv import _ConvNd
 from torch.nn.utils.parametrize import ParametrizationList
 
@@ -32,58 +32,67 @@ SHARED_MODULES = (*NORMALIZATIONS, nn.Embedding, nn.EmbeddingBag)
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Which parameters have arrays of members, and where those are.
+class PlannedWeight:
+    """A weight that has arrays of members, by all its names, and its bias, or ""."""
 
-    Attributes
-    ----------
-    layers
-        Paths of each ``nn.Linear`` and ``nn.Conv2d`` that becomes a layer of the method.
-    sources
-        By the name of a parameter, the path of the arrays of its method, and ``"weight"`` or
-        ``"bias"``: the layer's own path, or the name of the weight that first has them.
-    """
+    #: Where its arrays are: the path of the layer, or the name of the weight.
+    path: str
+    #: Whether an ``nn.Linear`` or ``nn.Conv2d`` becomes a layer of the method.
+    is_layer: bool
+    names: tuple[str, ...]
+    bias: str
+    #: The path of what multiplies with it, and what that calls it.
+    owner: str
+    key: str
 
-    layers: tuple[str, ...]
-    sources: dict[str, tuple[str, str]]
+
+class Plan(tuple[PlannedWeight, ...]):
+    """Which weights and biases have arrays of members, and where those are."""
 
     @property
-    def bias_of_weight(self) -> dict[str, str]:
-        """The names of all weights outside of `layers`, and those of their biases, or ""."""
-        biases: dict[str, str] = {}
-        for name, (path, kind) in self.sources.items():
-            if path not in self.layers:
-                biases[path] = name if kind == "bias" else biases.get(path, "")
-        return biases
+    def sources(self) -> dict[str, tuple[str, str]]:
+        """By the name of a parameter, the path of its arrays, and ``"weight"`` or ``"bias"``."""
+        weights = {name: (weight.path, "weight") for weight in self for name in weight.names}
+        return weights | {weight.bias: (weight.path, "bias") for weight in self if weight.bias}
 
 
 @dataclass(frozen=True)
 class ParameterUse:
-    """A parameter where a module has it."""
+    """A parameter where a module has it, and what multiplies with it, which may be another one."""
 
     path: str
     owner: Any
     key: str
+    modules: dict[str, nn.Module]
 
     @property
     def name(self) -> str:
         return f"{self.path}.{self.key}".lstrip(".")
 
+    @property
+    def multiplier(self) -> tuple[str, nn.Module, str]:
+        """Path and module of what multiplies with it, and what that calls it."""
+        if not isinstance(self.owner, ParametrizationList):
+            return self.path, self.owner, self.key.removesuffix("_v").removesuffix("_orig")
+        before, _, name = self.path.rpartition("parametrizations.")
+        path = before.removesuffix(".")  # "" for the model itself
+        return path, self.modules[path], name
+
 
 def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, ...]) -> Plan:
     """Say what of a model has arrays of members.
 
-    Raises ``ValueError``, which names all, for matrices of the model's own, and for a tie between
-    what members have and what they share.
+    Raises ``ValueError``, which names all, for matrices of the model's own, for a tie between what
+    members have and what they share, and where nothing has any.
     """
     modules = dict(model.named_modules())
     uses: dict[int, list[ParameterUse]] = {}
     for path, owner in modules.items():
         for key, parameter in owner.named_parameters(recurse=False):
-            uses.setdefault(id(parameter), []).append(ParameterUse(path, owner, key))
+            uses.setdefault(id(parameter), []).append(ParameterUse(path, owner, key, modules))
     matrices, ties, converted = [], [], []
     for own in uses.values():
-        kinds = [_kind(use, modules, shared, modulated) for use in own]
+        kinds = [_kind(use, shared, modulated) for use in own]
         if "matrix" in kinds:
             use = own[kinds.index("matrix")]
             size = tuple(getattr(use.owner, use.key).shape)
@@ -105,35 +114,36 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
             f"model has tied weights, which members have and share at once: {'; '.join(ties)}; "
             "accepted are ties between products"
         )
-    layers: list[str] = []
-    sources: dict[str, tuple[str, str]] = {}
+    if not converted:
+        raise ValueError(
+            "model has no weight to convert; accepted is a model with a weight, such as that of an "
+            "nn.Linear or nn.Conv2d, that is not listed in shared"
+        )
+    weights = []
     for own in converted:
         first = own[0]
-        bias = _bias_of(first, modules, shared, uses)
-        module = first.owner
-        plain = type(module) in (nn.Linear, nn.Conv2d) and module._parameters.keys() == {
-            "weight",
-            "bias",
-        }
-        plain = plain and "forward" not in vars(module)
-        if plain and len(own) == 1 and (bias or module.bias is None):
-            layers.append(first.path)
-        path = first.path if first.path in layers else first.name
-        sources |= {use.name: (path, "weight") for use in own}
-        sources |= {bias: (path, "bias")} if bias else {}
-    return Plan(tuple(layers), sources)
+        module, bias = first.owner, _bias_of(first, shared, uses)
+        owner, _, key = first.multiplier
+        is_layer = (
+            type(module) in (nn.Linear, nn.Conv2d)
+            and module._parameters.keys() == {"weight", "bias"}
+            and "forward" not in vars(module)
+            and len(own) == 1
+            and bool(bias or module.bias is None)
+        )
+        path = first.path if is_layer else first.name
+        all_names = tuple(use.name for use in own)
+        weights.append(PlannedWeight(path, is_layer, all_names, bias, owner, key))
+    return Plan(weights)
 
 
-def _kind(
-    use: ParameterUse, modules: dict[str, nn.Module], shared: tuple[str, ...],
-    modulated: tuple[str, ...],
-) -> str:  # fmt: skip
+def _kind(use: ParameterUse, shared: tuple[str, ...], modulated: tuple[str, ...]) -> str:
     parameter = getattr(use.owner, use.key)
     if is_within(use.name, shared) or isinstance(use.owner, SHARED_MODULES):
         return "shared"
     if is_within(use.name, modulated):
         return "converted" if parameter.ndim > 1 else "shared"
-    if isinstance(multiplier(use, modules)[1], MULTIPLIERS):
+    if isinstance(use.multiplier[1], MULTIPLIERS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
         converts = "weight" in use.name and parameter.ndim > 1 and not length
@@ -142,21 +152,11 @@ def _kind(
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 
 
-def multiplier(use: ParameterUse, modules: dict[str, nn.Module]) -> tuple[str, nn.Module, str]:
-    """Return path and module of what multiplies with a parameter, and what that calls it."""
-    if not isinstance(use.owner, ParametrizationList):
-        return use.path, use.owner, use.key.removesuffix("_v").removesuffix("_orig")
-    before, _, name = use.path.rpartition("parametrizations.")
-    path = before.removesuffix(".")  # "" for the model itself
-    return path, modules[path], name
-
-
 def _bias_of(
-    use: ParameterUse, modules: dict[str, nn.Module], shared: tuple[str, ...],
-    uses: dict[int, list[ParameterUse]],
-) -> str:  # fmt: skip
+    use: ParameterUse, shared: tuple[str, ...], uses: dict[int, list[ParameterUse]]
+) -> str:
     """Return the name of the bias that goes with a weight, "" without."""
-    path, module, key = multiplier(use, modules)
+    path, module, key = use.multiplier
     bias = module._parameters.get(key.replace("weight", "bias"))
     name = f"{path}.{key.replace('weight', 'bias')}".lstrip(".")
     if "weight" not in key or bias is None or is_within(name, shared) or len(uses[id(bias)]) > 1:
@@ -205,11 +205,6 @@ def named_parts(model: nn.Module) -> Iterator[tuple[str, nn.Module | nn.Paramete
         if name:
             yield name, module
     yield from model.named_parameters(remove_duplicate=False)
-
-
-def tensors_of(part: nn.Module | nn.Parameter) -> list[Tensor]:
-    """Return the parameters and buffers of a part."""
-    return [part] if isinstance(part, nn.Parameter) else [*part.parameters(), *part.buffers()]
 
 
 def is_within(name: str, parts: tuple[str, ...]) -> bool:
