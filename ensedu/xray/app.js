@@ -31,12 +31,13 @@ const bases = new Map();
 // How large a number of the picture is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
 const baseOf = (state) => {
-  const frame = stage.frame();
+  const frame = stage.frame(state);
   const layer = Math.min(state.layer, GIVEN.length - 1);
   const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
-    bases.set(key, fitting(tilesOf(GIVEN, onlyOf({ ...state, layer })), DATA.ensemble_size, frame, fitted(state)));
+    const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer })), M, frame, fitted(state)));
+    bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
   }
   return bases.get(key);
 };
@@ -54,11 +55,16 @@ const address = (push) => {
   }
 };
 let late = 0;
-const change = (patch, { push = false, moves = false } = {}) => {
+let earlier = null; // the layers of the network before a text changed its size
+const change = (patch, { push = false, moves = false, text = false, rests = false } = {}) => {
   const before = state;
   state = settled({ ...state, ...patch });
   if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
-  if (moves) stage.begin(performance.now());
+  const resized = nameOf(state) !== nameOf(before);
+  if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state.zoom = zoomThatHolds(state);
+  if (resized) earlier = isWhole(state) && text ? layersOf(before) : null;
+  else if (chosen(state) !== chosen(before) || !isWhole(state)) earlier = null;
+  if (moves || (patch.zoom === undefined && state.zoom !== before.zoom)) stage.begin(performance.now());
   if (push) address(true);
   else {
     clearTimeout(late);
@@ -91,7 +97,7 @@ const draw = (now) => {
     if (share === 1) arrive(now);
   }
   const layers = layersOf(state);
-  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame().width} ${theme()}`;
+  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame(state).width} ${theme()}`;
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
@@ -130,8 +136,8 @@ const choose = (method) => {
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
-const open = (layer, matrix = 0) => {
-  change(inSight({ ...state, view: "layer", layer, matrix, zoom: 0 }), { push: true, moves: true });
+const open = (layer, matrix = 0, member = state.member) => {
+  change(inSight({ ...state, view: "layer", layer, matrix, member, zoom: 0 }), { push: true, moves: true });
   controls.head.scrollIntoView({ block: "nearest" });
 };
 const goTo = (view) => {
@@ -141,13 +147,18 @@ const goTo = (view) => {
   if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
+const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
+const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
-const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask()); // a hand that has slid the members sees all of them
+// What does not fit is drawn smaller, and what has been at the scale of its view again.
+const zoomThatHolds = (of) => {
+  const zoom = Math.max(0, of.zoom);
+  return extentOf({ ...of, zoom }).lost ? zoomThatFits(of) : zoom;
+};
 // At the scale of that view, unless it would not be in sight.
 const inSight = (asked) => {
   const next = settled(asked);
-  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next) * 2 ** next.zoom);
+  const { lost, small } = extentOf(next);
   return lost || small ? { ...next, zoom: zoomThatFits(next) } : next;
 };
 // What an address or a text sets: in sight, unless it says the scale.
@@ -174,7 +185,7 @@ const makeControls = () => {
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
     const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
-    if (key === "M") range.addEventListener("change", () => setTimeout(letGo));
+    range.addEventListener("change", () => setTimeout(change, 0, {}, { rests: true }));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     number.addEventListener("change", () => {
       number.value = clamp(Math.round(Number(number.value)), 1, most);
@@ -262,9 +273,10 @@ const stage = makeStage({
   guess: (guess) => change({ guess: clamp(guess, 1, state.M) }),
   ask: () => ask(),
   unit: unitNow,
-  fit,
   wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
+  earlier: () => earlier,
+  turn: (member) => change({ member }),
   scope: scopeOf,
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
@@ -272,10 +284,10 @@ const stage = makeStage({
   },
   press(box, [across, down]) {
     if (box.layer < 0) return;
-    if (isWhole(state)) open(box.layer, box.matrix);
+    if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member));
     else {
       const [row, column] = entryAt(box.tile, across, down).map((at) => Math.max(0, at - 2));
-      change({ member: Math.max(0, box.member), row, column });
+      change({ member: box.member < 0 ? state.member : box.member, row, column });
       goTo("numbers");
     }
   },
@@ -284,7 +296,7 @@ const stage = makeStage({
     ask();
   },
 });
-const numbers = makeNumbers({ change, room: () => stage.frame().width });
+const numbers = makeNumbers({ change, room: () => stage.frame(state).width });
 const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
@@ -310,7 +322,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("popstate", () => {
   saved = location.hash || "#";
-  state = told(location.hash);
+  [state, earlier] = [told(location.hash), null];
   stage.begin(performance.now());
   ask();
 });
@@ -342,7 +354,7 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
-  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
