@@ -61,7 +61,7 @@ const change = (patch, { push = false, moves = false, text = false, rests = fals
   state = settled({ ...state, ...patch });
   if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
   const resized = nameOf(state) !== nameOf(before);
-  if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state.zoom = zoomThatHolds(state);
+  if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state = inSight(state, true);
   if (resized) earlier = isWhole(state) && text ? layersOf(before) : null;
   else if (chosen(state) !== chosen(before) || !isWhole(state)) earlier = null;
   if (moves || (patch.zoom === undefined && state.zoom !== before.zoom)) stage.begin(performance.now());
@@ -150,16 +150,11 @@ const goTo = (view) => {
 const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
 const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
-// What does not fit is drawn smaller, and what has been at the scale of its view again.
-const zoomThatHolds = (of) => {
-  const zoom = Math.max(0, of.zoom);
-  return extentOf({ ...of, zoom }).lost ? zoomThatFits(of) : zoom;
-};
-// At the scale of that view, unless it would not be in sight.
-const inSight = (asked) => {
-  const next = settled(asked);
+// At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.
+const inSight = (asked, sizes = false) => {
+  const next = settled({ ...asked, zoom: Math.max(0, asked.zoom) });
   const { lost, small } = extentOf(next);
-  return lost || small ? { ...next, zoom: zoomThatFits(next) } : next;
+  return lost || (small && !sizes) ? { ...next, zoom: zoomThatFits(next) } : next;
 };
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
@@ -205,10 +200,9 @@ const makeControls = () => {
   };
   const members = slider("M", "Members", MOST.members, true);
   const sized = DATA.sizes?.length > 2 && !CURVES ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
-  const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
-    fits,
+    button("Fit", "Fit (0)", fit),
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const loop = button("Save as a moving picture", "The way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution (d)", () => anew());
@@ -220,11 +214,8 @@ const makeControls = () => {
     "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title);
-  const rest = make("footer", { class: "rest" },
-    make("button", { type: "button" }),
-    make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
-  rest.lastChild.hidden = location.protocol === "about:";
-  rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
+  const rest = make("button", { type: "button", class: "rest" });
+  rest.addEventListener("click", () => change({ more: 1 - state.more }));
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
   const show = (current, layers) => {
@@ -234,8 +225,7 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
-    rest.lastChild.href = `?alone#${encode(current)}`;
-    setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
+    setText(rest, current.more ? "Show less" : "Show all of the X-ray");
     acts.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     again.hidden = !varies(current);
@@ -257,7 +247,7 @@ const makeControls = () => {
     setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
-  return { element, head, lead, letters, zoom, fits, loop, rest, show };
+  return { element, head, lead, letters, zoom, loop, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -273,7 +263,6 @@ const stage = makeStage({
   guess: (guess) => change({ guess: clamp(guess, 1, state.M) }),
   ask: () => ask(),
   unit: unitNow,
-  wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
   earlier: () => earlier,
   turn: (member) => change({ member }),

@@ -104,6 +104,14 @@ const writeAlong = (context, words, x, y, angle) => {
   return context.restore();
 };
 
+// What is not stored, or not yet, or no longer.
+const drawDashed = (context, color, dashes, x, y, w, h) => {
+  context.strokeStyle = color;
+  context.setLineDash(dashes);
+  context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
+  context.setLineDash([]);
+};
+
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
 const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
@@ -137,10 +145,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       fill(gray, 0.16 * alpha);
     } else if (box.look === "made") {
       fill(own, alpha * (image ? 0.8 : box.drawn ? 0.2 : 0));
-      context.strokeStyle = ink;
-      context.setLineDash([3, 3]);
-      context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
-      context.setLineDash([]);
+      drawDashed(context, ink, [3, 3], x, y, w, h);
     } else if (box.look === "biases") {
       context.strokeStyle = own;
       if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);

@@ -29,6 +29,8 @@ const makePager = (to) => {
   return { element, show };
 };
 
+const inked = (context, size, textAlign = "start") => Object.assign(context, { fillStyle: plainColor("muted"), font: `${size}px system-ui, sans-serif`, textAlign });
+
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
@@ -59,10 +61,8 @@ const makeStage = (on) => {
   let motion = null; // { from, start }
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
   let shaken = 0; // until when r and s, or W, shake
-  let hover = null; // what is pointed at
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
-  let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let near = frame; // of a layer alone, without curves
+  let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
   let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
   const contents = remembered((layers) => tilesOf(layers));
@@ -71,14 +71,9 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
     composed.clear();
-    const was = looks.map(({ hidden }) => hidden);
-    for (const look of looks) look.hidden = look.dataset.role === "lent" && GIVEN.every(({ matrices }) => matrices.length);
-    key.style.minHeight = ""; // the key of each method has room from the start
-    if (fitted(START) === STOPS && !(COMPACT && narrow)) key.style.minHeight = `${key.offsetHeight}px`;
-    looks.forEach((look, k) => (look.hidden = was[k]));
   };
   const frameOf = (state) => (isWhole(state) ? frame : near);
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
@@ -162,10 +157,9 @@ const makeStage = (on) => {
       else motion = null;
     }
     drawn = boxes;
-    const { high: most, lost, small } = extentOf(state, layers, unit);
+    const { high: most } = extentOf(state, layers, unit);
     // At rest on a phone, or where no stops are shown, what is not used is not kept free.
     const high = state.method || ((frame.width < NARROW || fitted(state) !== STOPS) && !share && !motion) ? clamp(layout.high, 120, most) : most;
-    on.wants(!refused && (lost || small));
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
     if (rough) rested = setTimeout(on.ask, PAUSE);
@@ -181,42 +175,30 @@ const makeStage = (on) => {
     }
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
-    if (layout.vacant && !motion && state.M <= CROWD) drawVacant(context, layout);
+    const { home, portrait: { left, top, w, h } } = layout;
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, w - left, h - top);
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
       if (CURVES && isWhole(state)) placeCurves(context, layout, state);
       write(context, boxes, layout, state, frameOf(state));
       if (!isWhole(state) && !share) nameEdges(context, layout, chosen(state));
-      const pointed = hover?.layer >= 0 && boxes.find(({ id }) => id === hover.id); // a press opens it
-      if (pointed) {
-        Object.assign(context, { strokeStyle: plainColor("ink"), lineWidth: 2 });
-        context.strokeRect(pointed.x - 2, pointed.y - 2, pointed.w + 4, pointed.h + 4);
-      }
     }
     placeWords(state, layers, layout);
     if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout);
     return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
-  // A place where nothing is stored once, for what will be.
-  const drawVacant = (context, { home, portrait: { left, top, w, h } }) => {
-    Object.assign(context, { strokeStyle: plainColor("muted"), lineWidth: 1 });
-    context.setLineDash([2, 5]);
-    context.strokeRect(home.x + left - 5.5, home.y + top - 0.5, w - left + 1, h - top + 1);
-    context.setLineDash([]);
-  };
   // Upon what it became, the network whose size a text has changed.
   const drawEarlier = (context, tiles, unit) => {
-    Object.assign(context, { strokeStyle: plainColor("page"), fillStyle: plainColor("page"), lineWidth: 2, font: "12px system-ui, sans-serif" });
-    context.setLineDash([5, 4]);
+    Object.assign(context, { fillStyle: plainColor("page"), lineWidth: 2, font: "12px system-ui, sans-serif" });
     for (const { id, tile, x, y, w, h } of drawn) {
       const was = id[0] === "W" && tiles.find((one) => one.id === tile.id);
       if (!was || was.w * unit > w || was.h * unit > h || Math.min(w, h) < 40) continue;
-      context.strokeRect(x + 1, y + 1, was.w * unit - 2, was.h * unit - 2);
+      drawDashed(context, plainColor("page"), [5, 4], x, y, was.w * unit, was.h * unit);
       context.fillText("before", x + 6, y + was.h * unit - 8);
     }
-    context.setLineDash([]);
+    context.lineWidth = 1;
   };
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
@@ -226,8 +208,7 @@ const makeStage = (on) => {
   const numberMembers = (context, layout, state, frame) => {
     const { has_members: members } = METHODS[chosen(state)];
     if (layout.ghosts > CROWD) return;
-    context.fillStyle = plainColor("muted");
-    context.font = "13px system-ui, sans-serif";
+    inked(context, 13);
     const [from, to, along] = wayOf(state);
     context.globalAlpha = isModulated(from) && METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
     const { left, top } = layout.portrait;
@@ -245,8 +226,7 @@ const makeStage = (on) => {
     // All are laid over each other above what is stored once, or on a phone beside it.
     const beside = 2 * (w + GAP) + GAP;
     const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
-    context.fillStyle = plainColor("muted");
-    context.font = "13px system-ui, sans-serif";
+    inked(context, 13);
     context.fillText("all predictions", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
@@ -324,8 +304,7 @@ const makeStage = (on) => {
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
   const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
-    context.font = "12px system-ui, sans-serif";
-    context.textAlign = "start";
+    inked(context, 12);
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
@@ -344,7 +323,7 @@ const makeStage = (on) => {
   };
   // Below a matrix its m and n, and below one that is not stored what makes it.
   const nameEdges = (context, { first, rows }, method) => {
-    Object.assign(context, { fillStyle: plainColor("muted"), font: "13px system-ui, sans-serif", textAlign: "center" });
+    inked(context, 13, "center");
     const below = ({ x, w }, longest, shortest) => {
       const words = context.measureText(longest).width < w ? longest : shortest;
       const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x).map(({ y, h }) => y + h));
@@ -356,10 +335,9 @@ const makeStage = (on) => {
     const groups = groupsOf(matrix.tile);
     const sides = (...words) => {
       const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
-      return `m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}`;
+      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}`;
     };
-    if (plain) below(matrix, m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), "");
-    else below(matrix, sides("input", "output"), sides());
+    below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
       if (box.id[0] === "Z") below(box, "σ, standard deviations", "σ");
       const name = `${madeName(method)}${SUBSCRIPTS(box.member + 1)}`;
@@ -467,13 +445,13 @@ const makeStage = (on) => {
   };
 
   canvas.addEventListener("pointermove", (event) => {
-    hover = boxAt(event);
+    const hover = boxAt(event);
     canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
     const { offsetX: x, offsetY: y } = event; // where its name stands
     words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
-  canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
+  canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {
     const box = boxAt(event);
     const { left, top } = canvas.getBoundingClientRect();
@@ -493,7 +471,7 @@ const makeStage = (on) => {
     wordsOf,
     // What is drawn now is where the next motion begins.
     begin(now) {
-      on.hover((hover = null));
+      on.hover(null);
       if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     sweep(state, now) {
