@@ -64,7 +64,7 @@ const change = (patch, { push = false, moves = false, text = false, rests = fals
   if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state = inSight(state, true);
   if (resized) earlier = isWhole(state) && text ? layersOf(before) : null;
   else if (chosen(state) !== chosen(before) || !isWhole(state)) earlier = null;
-  if (moves || (patch.zoom === undefined && state.zoom !== before.zoom)) stage.begin(performance.now());
+  if (moves || (patch.zoom === undefined && state.zoom !== before.zoom)) stage.begin(performance.now(), !moves);
   if (push) address(true);
   else {
     clearTimeout(late);

@@ -469,10 +469,10 @@ const makeStage = (on) => {
     element, field, tools, under, render, measure, words,
     frame: frameOf,
     wordsOf,
-    // What is drawn now is where the next motion begins.
-    begin(now) {
+    // What is drawn now is where the next motion begins; one that is on its way may go on, to another end.
+    begin(now, goesOn = false) {
       on.hover(null);
-      if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
+      if (!still.matches && !(motion && goesOn)) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     sweep(state, now) {
       if (!still.matches && !isWhole(state) && isModulated(chosen(state))) [old, drawnAt] = [state, now];
