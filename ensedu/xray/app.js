@@ -59,6 +59,7 @@ let earlier = null; // the layers of the network before a text changed its size
 const change = (patch, { push = false, moves = false, text = false, rests = false } = {}) => {
   const before = state;
   state = settled({ ...state, ...patch });
+  if (state.M !== before.M) state.guess = null; // another question
   if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
   const resized = nameOf(state) !== nameOf(before);
   if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state = inSight(state, true);
@@ -79,12 +80,13 @@ const ask = () => {
 };
 
 const lit = () => light && ((box) => (light.role ? box.look === light.role : box.layer === light.layer));
-// What stands far below the hand follows when it rests.
+// What stands far below the hand, or out of sight, follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
 const showRest = () => {
   clearTimeout(resting);
   const layers = layersOf(state);
+  bars.show(state, scopeOf(layers), isWhole(state));
   tree.show(state, layers);
   map.show(state, scopeOf(layers));
 };
@@ -97,12 +99,15 @@ const draw = (now) => {
     if (share === 1) arrive(now);
   }
   const layers = layersOf(state);
+  // First the canvas, whose font asks for the style of all that has been written.
+  if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
+  stage.gauge.show(state, scopeOf(layers), stage.frame(state).width, earlier && totalOf(countAll(earlier, chosen(state), state.M)));
   const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame(state).width} ${theme()}`;
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
     const layer = isWhole(state) ? null : layers[state.layer];
-    bars.show(state, scope, !layer);
+    if (bars.seen()) bars.show(state, scope, !layer);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
@@ -112,7 +117,6 @@ const draw = (now) => {
     else resting = setTimeout(showRest, REST);
     changed = now;
   }
-  if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
   const compact = COMPACT && !state.more;
   const marks = { view: compact ? state.view : "", hides: compact ? state.hides : "", lit: light?.role ?? "", way: wayOf(state)[2] ? "on" : "" };
   for (const name in marks) if (root.dataset[name] !== marks[name]) root.dataset[name] = marks[name];
@@ -182,9 +186,14 @@ const makeControls = () => {
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
     range.addEventListener("change", () => setTimeout(change, 0, {}, { rests: true }));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
+    const type = () => change({ [key]: clamp(Math.round(Number(number.value)), 1, most) });
+    let kept = ""; // what Escape takes back to
+    number.addEventListener("focus", () => (kept = number.value));
+    number.addEventListener("input", () => number.value && type());
+    number.addEventListener("keydown", (event) => event.key === "Escape" && ((number.value = kept), type()));
     number.addEventListener("change", () => {
-      number.value = clamp(Math.round(Number(number.value)), 1, most);
-      change({ [key]: Number(number.value) });
+      type();
+      number.value = state[key];
     });
     const show = (value) => {
       if (Number(range.value) !== to(value)) range.value = to(value);
@@ -233,7 +242,7 @@ const makeControls = () => {
     if (again.parentNode !== place) place.append(again);
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? "numbers" : ""]];
+    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? numbers.where() : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;

@@ -62,26 +62,25 @@ const makeBars = (on) => {
     ...["", scale, "parameters", "× one network", "memory to keep", "memory to train", "passes"].map((word) => make("span", {}, word))));
   for (const method of KEYS) {
     const segments = segmentsOf();
-    const track = make("span", { class: "track" }, make("i", { class: "ghost" }), ...Object.values(segments));
+    const track = make("span", { class: "track" }, ...Object.values(segments));
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
       make("span", { class: "name" }, METHODS[method].label), track, ...cells);
     row.addEventListener("click", () => on.choose(method));
     if (DATA.refused[method]) {
       row.setAttribute("aria-disabled", "true");
-      row.classList.add("refused");
-      row.title = DATA.refused[method];
       track.replaceChildren(make("span", { class: "why" }, DATA.refused[method]));
     }
     rows.set(method, { row, segments, track, cells });
     body.append(row);
   }
   const about = make("p", { class: "note" },
-    "Press a method to see where its parameters lie. To train with Adam takes a gradient and two averages beside each trained parameter; activations come on top. "
-    + `A pass is one run of an input through a network; ${METHODS[LAST].label}: 1 through the body and 1 through each last layer. Of what is random it takes one draw; a steadier answer takes more.`);
+    "Press a method to see where its parameters lie. Adam keeps a gradient and two averages beside each trained parameter; activations come on top. A pass is one run of an input through a network.");
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title" }), body, about);
   element.addEventListener("transitionend", () => element.classList.remove("rescaled"));
+  let seen = true;
+  new IntersectionObserver(([{ isIntersecting }]) => (seen = isIntersecting)).observe(body);
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
   // How many parameters fill a track, of what, and what changes it once the hand lets go.
@@ -97,7 +96,6 @@ const makeBars = (on) => {
   const show = (state, layers, whole) => {
     const current = chosen(state);
     const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
-    const deep = DATA.refused[DEEP] ? 0 : totalOf(countAll(layers, DEEP, state.M));
     const most = Math.max(1, ...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, state.M))));
     const what = whole ? "all" : `layer ${state.layer}`;
     clearTimeout(later);
@@ -117,7 +115,6 @@ const makeBars = (on) => {
       const chip = (count.per_member * perNumber) / state.M;
       segments.per_member.style.setProperty("--chip", METHODS[method].has_members && chip > 5 ? `${chip}px` : "100%");
       own.style.setProperty("--own", toneOf(layers, method));
-      own.style.setProperty("--deep", `${deep * perNumber}px`);
       const bytes = bytesOf(layers, method, state.M);
       const passes = METHODS[method].body && layers.some(({ head }) => head) ? `1 + ${state.M}` : String(passesOf(METHODS[method].body || method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
@@ -132,11 +129,11 @@ const makeBars = (on) => {
     setText(ruleWords, `= ${roundWords(length)}`);
     setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
   };
-  return { element, show, scale: () => `${track} ${room}` };
+  return { element, show, seen: () => seen, scale: () => `${track} ${room}` };
 };
 
 // The total of what the picture shows, on its way between two methods, against the deep ensemble's.
-// Before weights are shared for the first time a reader drags a marker to where it will end.
+// Before weights are shared for the first time a reader guesses where it will end; the answer says both.
 const makeGauge = (on) => {
   const segments = segmentsOf();
   const number = make("strong");
@@ -146,8 +143,9 @@ const makeGauge = (on) => {
   const guess = make("input", { type: "range", class: "guess", min: 0, step: "any" });
   guess.addEventListener("input", () => on.guess(Number(guess.value)));
   onArrows(guess, (step) => on.guess(Number(guess.value) + step / 20));
-  const [ticks, ...unsaid] = [["ticks"], ["head", number, words], ["track", make("i", { class: "ghost" }), ...Object.values(segments), mark, tag]].map(([name, ...parts]) => make("span", { class: name, "aria-hidden": "true" }, ...parts));
+  const [ticks, ...unsaid] = [["ticks"], ["head", number, words], ["track", make("i", { class: "ghost" }), ...Object.values(segments), mark]].map(([name, ...parts]) => make("span", { class: name, "aria-hidden": "true" }, ...parts));
   const element = make("p", { class: "gauge" }, ...unsaid, guess, ticks);
+  if (CURVES) unsaid[0].after(tag);
   let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width, earlier) => {
     const [from, to, along] = wayOf(state);
@@ -165,18 +163,20 @@ const makeGauge = (on) => {
       painted = key;
       ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
       element.style.setProperty("--deep", `${(100 * totalOf(deep)) / room}%`);
-      [mark.hidden, guess.hidden, tag.hidden] = [guessed === null, !asks, guessed === null && !asks];
+      const compared = guessed !== null && (asks || to === SHARING);
+      [mark.hidden, guess.hidden] = [!compared, !asks];
+      element.dataset.next = asks ? (compared ? "share" : "guess") : ""; // the handle to take
       Object.assign(guess, { max: across, value: guessed ?? (1 + state.M) / 2 });
       guess.setAttribute("aria-label", `Your guess: how many networks do ${plural(state.M, "member")} cost that share one W?`);
       guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
-      setText(tag, guessed === null ? "drag: where will it end?" : `your guess: ${guessed.toFixed(2)}`);
-      const share = guess.value / across;
-      tag.style.cssText = share > 0.5 ? `inset-inline-end: ${100 - 100 * share}%` : `inset-inline-start: ${100 * share}%`;
-      mark.style.insetInlineStart = `${100 * share}%`;
+      mark.style.insetInlineStart = `${(100 * guess.value) / across}%`;
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
-      setText(words, along ? ` ${unit}` : ` parameters${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
+      setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
+      const said = guessed?.toFixed(2);
+      setText(tag, !compared ? (asks ? `Guess: how much is left when all ${STOP_WORDS[1]}?` : "")
+        : to === SHARING && !along ? `You said ${said}, it is ${ratios[2]}.` : `Your guess: ${said}. Now slide to “${STOP_WORDS[1]}”.`);
     }
     // One network after the other, and as many of them have a number as have room.
     ticks.hidden = across < 1.5;

@@ -47,7 +47,7 @@ const makeMap = (on) => {
 
   let ground = { key: "" };
   let [dots, pointed, current] = [[], -1, null];
-  let near = false; // a map that nobody sees is painted when all else rests
+  let near = false; // a map that nobody sees is not painted
   const paint = (key, layersAt) => {
     const [columns, rows] = [plain().w, plain().h].map((side) => Math.ceil(side / GRAIN));
     const image = new ImageData(columns, rows);
@@ -171,11 +171,9 @@ const makeMap = (on) => {
     size = { width: box.clientWidth || 520, height: 320 };
     on.resized();
   }).observe(box);
-  const approach = (now) => {
-    near = now;
+  new IntersectionObserver(([{ isIntersecting }]) => {
+    near = isIntersecting;
     if (near) on.resized();
-  };
-  new IntersectionObserver(([{ isIntersecting }]) => approach(isIntersecting), { rootMargin: "300px" }).observe(box);
-  setTimeout(() => (window.requestIdleCallback ?? setTimeout)(() => approach(true)), 300);
+  }, { rootMargin: "300px" }).observe(box);
   return { element, show };
 };

@@ -13,7 +13,6 @@ const drawsFactors = (method) => isModulated(method) && spreads(method);
 const find = (test) => KEYS.find(test);
 const SINGLE = find((key) => !METHODS[key].has_members && !METHODS[key].stochastic);
 const DEEP = find((key) => isApart(key) && !METHODS[key].body);
-const LAST = find((key) => METHODS[key].body);
 const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
 const STOPS = [DEEP, SHARING, find(drawsFactors), find((key) => spreads(key) && !METHODS[key].has_members)];

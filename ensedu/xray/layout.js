@@ -7,6 +7,7 @@ const LONG = 2; // a side longer than so many sides of a square with all numbers
 const LINE = 15; // and of a layer alone, which is seen as a line up to there
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
+const APART = 4; // pixels between strips of many matrices
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const PAIRED = 14; // pixels of a second line of words
 const UNDER = 26; // for m and n below a matrix
@@ -184,10 +185,9 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
-  const lengths = [sum(({ plain, m, n }) => (plain ? 0 : m + n)), sum(({ bias }) => bias)];
-  const vectors = isModulated(method) ? strip(lengths[0]) : 0;
-  const offsets = strip(lengths[1]);
-  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + offsets + (vectors ? 3 : 0) + 4;
+  const lengths = { r: sum(({ plain, m }) => (plain ? 0 : m)), s: sum(({ plain, n }) => (plain ? 0 : n)), b: sum(({ bias }) => bias) };
+  const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
+  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above];
   // Where strips stand, if there are some: what is stored once has none.
@@ -211,7 +211,7 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   const ghosts = members || passesOf(method, M) > 1 ? seen : 0;
   return {
-    portrait, slot, across, rows, vectors, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, across, rows, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [bare + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
@@ -225,7 +225,7 @@ const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
   const rooms = roomsOf(content, method, M, unit, frame, seen);
   const shown = Math.min(seen, M - first);
   const ghosts = Math.min(rooms.ghosts, shown);
-  const { portrait, vectors, lengths: [along, offsets], home, second, slotOf, strip } = rooms;
+  const { portrait, lengths, home, second, slotOf, strip } = rooms;
   const { body, has_members: members } = METHODS[method];
   const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
   const doubled = spreads(method) && !members;
@@ -279,15 +279,17 @@ const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
       const at = slotOf(i);
       if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i, drawn: !members });
       let y = at.y + portrait.h + 3;
-      const line = (id, high, look, numbers) => {
-        put(`${id}.${i}`, at.x, y, portrait.w, high, look, { ...about, numbers, member: i });
-        y += high + 1;
+      const line = (id, look, numbers) => {
+        put(`${id}.${i}`, at.x, y, portrait.w, strip(numbers), look, { ...about, numbers, member: i });
+        y += strip(numbers) + APART;
       };
-      if (modulated) line("r", vectors, "per_member", along);
-      if (modulated && spreads(method)) line("R", vectors, "scales", along);
-      if (members && !body && offsets) line("b", strip(offsets), "biases", offsets);
+      for (const letter of modulated ? ["r", "s"] : []) {
+        line(letter, "per_member", lengths[letter]);
+        if (spreads(method)) line(letter.toUpperCase(), "scales", lengths[letter]);
+      }
+      if (members && !body && lengths.b) line("b", "biases", lengths.b);
     }
-    const others = content.biases + (members && !body ? 0 : offsets);
+    const others = content.biases + (members && !body ? 0 : lengths.b);
     if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, numbers: others, member: -1 });
   }
   return { ...rooms, ghosts, first, boxes, method };

@@ -95,28 +95,19 @@ const tell = (arrays, key) => {
 };
 
 // Small tasks; each says itself whether a method has it, and whether it is done.
-const close = (one, other) => Math.abs(one - other) < 1e-9;
 const TASKS = [
   {
     words: "Change one number so that every member moves.",
     fits: ({ modulated }, M) => modulated && M > 1,
-    check: (_, edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
+    check: (edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
   },
   {
     words: "Change r₁ and s₁, both, so that W₁ stays what it was.",
     fits: ({ modulated, spread }) => modulated && !spread,
-    check: (_, edits, same) => {
+    check: (edits, same) => {
       const touched = ["r:1,", "s:1,"].map((start) => Object.keys(edits).some((key) => key.startsWith(start)));
       if (!touched[0] || !touched[1]) return ["", "Not yet: r₁ and s₁ must both change."];
-      return same(0) ? ["done", "Done. What r gains and s loses cancels: many r and s make the same matrix."] : ["", "Not yet: W₁ has changed. Bring it back with the other vector; every entry counts."];
-    },
-  },
-  {
-    words: "Make members 1 and 2 the same matrix.",
-    fits: ({ modulated, spread }, M) => modulated && !spread && M > 1,
-    check: ({ made }, _, __, places) => {
-      const far = places.filter(([a, b]) => !close(made(0, a, b), made(1, a, b))).length;
-      return far ? ["", `Not yet: W₁ and W₂ differ in ${far} of ${places.length} entries.`] : ["done", "Done. So few numbers, r and s, tell two members apart."];
+      return same() ? ["done", "Done. What r gains and s loses cancels: many r and s make the same matrix."] : ["", "Not yet: W₁ has changed. Bring it back with the other vector; every entry counts."];
     },
   },
 ];
@@ -145,7 +136,7 @@ const makeNumbers = (on) => {
   const origin = make("p", { class: "note" });
   const tools = make("div", { class: "tools" }, others.element);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
-  let [shape, cells, asked] = ["", new Map(), 0];
+  let [shape, cells, asked, where] = ["", new Map(), 0, ""];
   let [begun, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" }, "Another task");
@@ -158,7 +149,7 @@ const makeNumbers = (on) => {
   const edit = (key, value) => {
     const bounded = clamp(rounded(value), key.startsWith("σ") ? 0.01 : -LIMIT, LIMIT);
     on.change({ edits: written({ ...editsOf(current), [editing(key)]: bounded }) });
-    cells.get(key).value = plainNumber(bounded);
+    return plainNumber(bounded);
   };
   const touch = (key) => light((touched = key));
   const light = () => {
@@ -181,22 +172,24 @@ const makeNumbers = (on) => {
     cells.set(key, cell);
     if (!stored) return cell;
     const value = () => arrays.stored(...partsOf(key));
-    cell.addEventListener("change", () => {
+    let kept = ""; // what Escape takes back to
+    cell.addEventListener("focus", () => (kept = current.edits));
+    cell.addEventListener("input", () => {
       const typed = Number(cell.value.replace(",", ".").replace("−", "-"));
       if (cell.value.trim() && Number.isFinite(typed)) edit(key, typed);
-      else cell.value = plainNumber(value());
     });
+    cell.addEventListener("change", () => (cell.value = inCell(value())));
     cell.addEventListener("keydown", (event) => {
       const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
       if (event.key === "Enter") cell.blur();
       if (event.key === "Escape") {
-        cell.value = plainNumber(value());
+        on.change({ edits: kept });
         event.stopPropagation();
         cell.blur();
       }
       if (!step) return;
       event.preventDefault();
-      edit(key, value() + step * stepOf(key) * (event.shiftKey ? 0.2 : 1));
+      cell.value = edit(key, value() + step * stepOf(key) * (event.shiftKey ? 0.2 : 1));
     });
     // The cell that is pressed keeps the pointer, however far a flick goes; what is not a drag is a press to type.
     // A finger scrolls, until it has pressed the cell.
@@ -216,7 +209,7 @@ const makeNumbers = (on) => {
       const steps = Math.trunc((event.clientX - drag.x + drag.y - event.clientY) / DRAG);
       if (steps === drag.steps) return;
       drag.steps = steps;
-      edit(key, drag.from + steps * stepOf(key));
+      cell.value = edit(key, drag.from + steps * stepOf(key));
       cell.setSelectionRange(0, 0);
     });
     cell.addEventListener("pointerup", () => (drag = null));
@@ -282,8 +275,9 @@ const makeNumbers = (on) => {
     others.show(begin, end, each, count, members);
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
-    const window_ = top || from ? ` Rows ${top + 1} to ${top + rows} of ${digits(ends[0])}, columns ${from + 1} to ${from + columns} of ${digits(ends[1])}.` : "";
-    setText(origin, `${hint}${window_} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
+    const part = (word, first, count) => (count > 1 ? `${word}s ${digits(first + 1)}–${digits(first + count)}` : `${word} ${digits(first + 1)}`);
+    where = `${part("row", top, rows)}, ${part("column", from, columns)} of ${ends.map(digits).join(" × ")}`;
+    setText(origin, `${hint} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     element.classList.toggle("varied", varies);
     element.classList.toggle("doubled", doubled);
@@ -328,20 +322,22 @@ const makeNumbers = (on) => {
     if (!offered.length) return setText(taskWords, "");
     const { words, check } = offered[asked % offered.length];
     const places = [...cells.keys()].filter((key) => key.startsWith(`made ${begun} `)).map((key) => partsOf(key).slice(2));
-    const [done, said] = check(arrays, editsOf(current), (i) => places.every(([a, b]) => close(arrays.made(i, a, b), before.made(i, a, b))), places);
+    const [done, said] = check(editsOf(current), () => places.every(([a, b]) => Math.abs(arrays.made(0, a, b) - before.made(0, a, b)) < 1e-9));
     setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
     return task.classList.toggle("done", Boolean(done));
   };
-  // It grows out of where its matrix stands in the picture.
+  // It grows out of where its window stands in the picture.
   const grow = (box) => {
     const whole = shelf.querySelector(".grid");
     if (still.matches || !whole || !box) return;
     const [there, here] = [whole.getBoundingClientRect(), element.getBoundingClientRect()];
-    const scale = clamp((box.w * windowOf(current)) / Math.max(windowOf(current), box.tile?.columns ?? 1) / there.width, 0.05, 1);
+    const { strips, bands, columns, rows } = box.tile;
+    const [across, down] = strips * bands > 1 ? [0, 0] : [current.column / columns, current.row / rows];
+    const scale = clamp((box.w * windowOf(current)) / Math.max(windowOf(current), columns) / there.width, 0.05, 1);
     shelf.animate([
-      { transformOrigin: "0 0", transform: `translate(${box.x - (there.left - here.left) * scale}px, ${box.y - (there.top - here.top) * scale}px) scale(${scale})`, opacity: 0.3 },
+      { transformOrigin: "0 0", transform: `translate(${box.x + across * box.w - (there.left - here.left) * scale}px, ${box.y + down * box.h - (there.top - here.top) * scale}px) scale(${scale})`, opacity: 0.3 },
       { transformOrigin: "0 0", transform: "none", opacity: 1 },
     ], { duration: WAY, easing: "cubic-bezier(0.3, 0, 0.2, 1)" });
   };
-  return { element, tools, show, grow };
+  return { element, tools, show, grow, where: () => where };
 };

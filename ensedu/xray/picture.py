@@ -25,8 +25,8 @@ PARTS = (
     "counts", "state", "values", "layout", "draw", "bars", "curves", "formula", "tree", "stage",
     "numbers", "loop", "breakeven", "app",
 )  # fmt: skip
-#: Of scripts what a page does without: indentation, and lines that only comment.
-INDENTED = re.compile(r"(?m)^[ ]+|^ *//.*\n")
+#: What a page does without: indentation, and lines that only comment.
+SPARED = re.compile(r"(?m)^ *//.*\n|^ */\*[^*]*\*/\n|^ +")
 #: Sizes of a network in one word.
 SIZES = re.compile(r"\d+(-\d+)+")
 MOST_MEMBERS = 64
@@ -150,7 +150,7 @@ class XRay:
         """
         more = {} if opening is None else {"opening": opening}
         data = json.dumps(self.data() | more, ensure_ascii=False, separators=(",", ":"))
-        scripts = INDENTED.sub("", "\n".join(_part(f"{part}.js") for part in PARTS))
+        scripts = SPARED.sub("", "\n".join(_part(f"{part}.js") for part in PARTS))
         rows = "".join(
             f"<tr><th>{escape(METHODS[key].label)}</th><td>{count.total:,}</td></tr>"
             for key, count in self.counts.items()
@@ -160,7 +160,7 @@ class XRay:
             data=data.replace("</", "<\\/"),
             script=scripts,
         )
-        return html_page(f"{self.name}: what is stored", _part("xray.css"), body)
+        return html_page(f"{self.name}: what is stored", SPARED.sub("", _part("xray.css")), body)
 
     def data(self) -> dict[str, Any]:
         """Return what the page's script reads: the layers, and the table that it counts by."""

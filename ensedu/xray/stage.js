@@ -60,6 +60,7 @@ const makeStage = (on) => {
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
+  let wide = 0; // the field
   let shaken = 0; // until when r and s, or W, shake
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
@@ -143,7 +144,6 @@ const makeStage = (on) => {
     refusal.hidden = !refused;
     gauge.element.hidden = Boolean(refused);
     const earlier = on.earlier();
-    gauge.show(state, on.scope(layers), frame.width, earlier && totalOf(countAll(earlier, chosen(state), state.M)));
     markStop(state, layers);
     if (inNumbers) {
       pager.element.hidden = true;
@@ -278,7 +278,12 @@ const makeStage = (on) => {
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const drawn = seen.some(({ id }) => id[0] === "d");
     for (const { id, member, tile, x, y, w, h } of seen) {
-      if (!tile || member > first) continue;
+      if (member > first) continue;
+      if (!tile) {
+        context.font = `italic 12px ${SERIF}`;
+        if ("rs".includes(id[0]) && frame.width > NARROW) context.fillText(id[0], x + w + 3, y + h / 2 + 3);
+        continue;
+      }
       const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
@@ -397,12 +402,10 @@ const makeStage = (on) => {
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
+    const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
-      isWhole(state) ? "Press a layer to open it." : "",
-      content.shaped ? "" : "Each rectangle is a matrix: its area is to scale, its shape is not.",
-      shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      folds ? "What is long is cut into strips." : "",
-      thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) ? "Thin lines are thicker than to scale; the bar above is exact." : "",
+      isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
@@ -430,7 +433,7 @@ const makeStage = (on) => {
     const who = `${METHODS[method].has_members ? "member" : "sample"} ${member + 1}`;
     const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
     const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
-    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r and s", R: "σ of r and s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
@@ -463,10 +466,10 @@ const makeStage = (on) => {
   });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   onArrows(slider, (step) => on.step(Math.sign(step)));
-  new ResizeObserver(() => on.resized()).observe(field);
+  new ResizeObserver(([{ contentRect }]) => contentRect.width !== wide && on.resized((wide = contentRect.width))).observe(field);
 
   return {
-    element, field, tools, under, render, measure, words,
+    element, field, tools, gauge, render, measure, words,
     frame: frameOf,
     wordsOf,
     // What is drawn now is where the next motion begins; one that is on its way may go on, to another end.

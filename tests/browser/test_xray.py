@@ -1,5 +1,6 @@
 """The page in a browser: it stands alone, is moved by hand and keys, and its address says all."""
 
+import json
 import re
 from itertools import product
 from math import prod
@@ -48,6 +49,7 @@ def words(page, selector):
 
 
 def bar(page, method, cell):
+    page.wait_for_timeout(120)  # out of sight it follows when the hand rests
     return words(page, f'button.bar[data-method="{method}"] .{cell}')
 
 
@@ -66,7 +68,7 @@ def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
             if name != "curves":  # where they are to be guessed
                 assert bar(page, method, "total") == f"{count.total:,}"
         for method, why in picture.data()["refused"].items():
-            assert why in page.locator(f'button.bar[data-method="{method}"]').get_attribute("title")
+            assert why in bar(page, method, "why")
         for address in (
             "#share=1&members=64",
             "#share=2.4&scale=-3",
@@ -100,7 +102,8 @@ def test_an_address_restores_what_was_shown(opened):
         settle(page)
         assert page.evaluate(SEEN) == seen
     with opened(xray("1-50-50-1"), "#share=1&zoom=numbers&layer=2&column=4") as page:
-        assert "Rows 1 to 6 of 50, columns 4 to 9 of 50." in words(page, ".numbers > .note")
+        place = "layer 2 › rows 1–6, columns 4–9 of 50 × 50"
+        assert words(page, ".path") == f"1-50-50-1 › {place}"
 
 
 def test_escape_and_the_browsers_button_lead_back(opened):
@@ -109,7 +112,7 @@ def test_escape_and_the_browsers_button_lead_back(opened):
         first = page.evaluate(SEEN)
         page.locator('.line[data-layer="2"]').click()
         page.get_by_role("button", name="See its numbers").click()
-        assert "numbers" in words(page, ".path")
+        assert "rows" in words(page, ".path")
         page.keyboard.press("Escape")
         assert words(page, ".path") == "4-6-5-3 › layer 3"
         page.keyboard.press("Escape")
@@ -422,6 +425,26 @@ def test_what_is_drawn_is_seen_beside_what_is_stored(method, factors, opened):
         assert now == stored and others.keys() == made.keys() and others != made
 
 
+def test_what_is_typed_counts_at_once_and_escape_takes_it_back(opened):
+    with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2") as page:
+        before = page.evaluate(NAMED)
+        number = page.get_by_label("W[2, 3]", exact=True)
+        number.fill("")
+        number.press_sequentially("−7.")
+        page.evaluate(FRAME)
+        stored, made = page.evaluate(NAMED)
+        assert number.input_value() == "−7."  # nobody writes while a reader does
+        assert made["W₁[2, 3]"] == pytest.approx(-7 * stored["r₁[2]"] * stored["s₁[3]"], abs=0.051)
+        number.press("Escape")
+        page.evaluate(FRAME)
+        assert page.evaluate(NAMED) == before
+        members = page.get_by_role("spinbutton", name="Members")
+        members.fill("9")
+        assert words(page, ".numbers .others").endswith("of 9")
+        members.press("Escape")
+        assert words(page, ".numbers .others").endswith("of 4")
+
+
 def test_a_flick_changes_the_pressed_number_alone(opened):
     """However far the pointer is when it is first heard of."""
     with opened(xray("4-6-5-3"), "#share=1&zoom=numbers&layer=2") as page:
@@ -486,29 +509,47 @@ def test_a_finger_scrolls_past_numbers_and_map_and_moves_what_it_takes(opened):
         assert up((x, y), 60)[1] != tapped
 
 
-def test_a_guess_stands_on_the_bar_before_the_answer(opened):
-    """It is dragged there, by hand and by keys, and stays where it was put."""
+def test_a_guess_comes_first_and_its_answer_beside_it(opened):
+    """It is dragged on the bar, by hand and by keys; words say what to take, and when it ends."""
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
+
+        def asked():
+            return words(page, ".tag"), page.locator(".gauge").get_attribute("data-next")
+
         assert bar(page, "batch_ensemble", "total") == "?"
         assert page.locator(".mark").is_hidden()
+        assert asked() == ("Guess: how much is left when all share W?", "guess")
         box = page.locator(".gauge .track").bounding_box()
         middle = box["y"] + box["height"] / 2
         page.mouse.move(box["x"] + 2.5 / 4 * box["width"], middle)
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] / 2, middle, steps=3)
         page.mouse.up()
-        assert words(page, ".tag") == "your guess: 2.00"
+        assert asked() == ("Your guess: 2.00. Now slide to “share W”.", "share")
         guess = page.get_by_role("slider", name="Your guess")
         guess.press("ArrowRight")
-        assert words(page, ".tag") == "your guess: 2.05"
+        assert asked()[0].startswith("Your guess: 2.05.")
         mark = page.locator(".mark").bounding_box()
         at = mark["x"] + mark["width"] / 2 - box["x"]
         assert at / box["width"] == pytest.approx(2.05 / 4, abs=0.003)
         assert bar(page, "batch_ensemble", "total") == "?"
-        page.get_by_role("slider", name="Share the weights").press("ArrowRight")
-        page.evaluate(FRAME)
+        slider = page.get_by_role("slider", name="Share the weights")
+        slider.press("ArrowRight")
+        assert asked() == ("You said 2.05, it is 1.41.", "")
         assert bar(page, "batch_ensemble", "total") == "3,812"
         assert guess.is_hidden() and page.locator(".mark").bounding_box() == mark
+        for key, shared in (("ArrowRight", False), ("ArrowLeft", True), ("ArrowLeft", False)):
+            slider.press(key)
+            assert (asked()[0] != "") == page.locator(".mark").is_visible() == shared
+
+
+def test_the_first_page_says_what_to_take_first_and_calls_the_stops_by_name(opened):
+    cells = json.loads((BOOK / "intro.ipynb").read_text(encoding="utf-8"))["cells"]
+    said = "".join(cells[0]["source"])
+    assert 0 < said.index("guess on the bar") < said.index("slider")
+    with opened(xray("1-50-50-1", curves=CURVES)) as page:
+        stops = page.locator(".stop strong").all_inner_texts()
+        assert re.findall(r"\*(.+?)\*", said) == stops[:2]
 
 
 def test_where_sharing_does_not_pay(opened):
@@ -602,15 +643,15 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
     dark = "() => getComputedStyle(document.body).backgroundColor === 'rgb(18, 18, 18)'"
     page.frames[1].wait_for_function(dark)
     inside.get_by_role("button", name="See its numbers").click()
-    assert settled("numbers") == [0, 0]
+    assert settled("rows") == [0, 0]
     page.locator("h1").click()  # Escape reaches it from there, too
     page.keyboard.press("Escape")
     settled("layer 1")
     page.evaluate("() => history.back()")
-    settled("numbers")
+    settled("rows")
     assert inside.get_by_role("spinbutton", name="Width").is_hidden()
     inside.get_by_role("button", name="Show all of the X-ray").click()
-    assert settled("numbers") == [0, 0] and inside.locator(".map").is_visible()
+    assert settled("rows") == [0, 0] and inside.locator(".map").is_visible()
     for label in ("Members", "Width", "Share the weights"):
         assert inside.get_by_role("slider", name=label).is_visible()
 

@@ -113,7 +113,7 @@ class Sheet(TextTable):
                 f"<span>{self.columns[3].title}: <strong>{whole}</strong> · "
                 f"{escape(row.cells[3].aside)}</span></p></div></section>"
             )
-        return f'<div class="ensedu-sheet">{"".join(blocks)}</div>{STYLE}'
+        return f'<div class="ensedu-sheet">{HEADS}{"".join(blocks)}</div>{STYLE}'
 
 
 def sheet(sizes: list[int]) -> Sheet:
@@ -129,6 +129,11 @@ def sheet(sizes: list[int]) -> Sheet:
     return Sheet(**vars(method_table(rows)))
 
 
+#: Above the columns of all pictures.
+HEADS = (
+    '<div><p class="heads"><span>stored once</span><span>stored by each member in color; '
+    "computed: dashed</span></p><p><span>parameters</span></p></div>"
+)
 STYLE = """<style>
 @page { size: A4; margin: 14mm 15mm 16mm }
 .ensedu-sheet section { border-top: 1px solid var(--pst-color-border); padding: 0.3rem 0 }
@@ -140,6 +145,11 @@ STYLE = """<style>
 .ensedu-sheet div { align-items: center; display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem }
 .ensedu-sheet div > p { display: flex; flex: 1 1 9rem; flex-wrap: wrap; gap: 0 1rem }
 .ensedu-sheet div > p > :first-child { flex-basis: 100% }
+.ensedu-sheet > div { align-items: end; color: var(--pst-color-text-muted); line-height: 1.2 }
+.ensedu-sheet div > .heads {
+  align-items: end; column-gap: 1em; display: grid; flex: 0 1 27rem;
+  grid-template-columns: calc(20% - 0.4em) 1fr; /* W, and members */
+}
 .bd-article:has(.ensedu-sheet) ul { padding-inline-start: 1.1rem }
 .ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 27rem }
 .ensedu-sheet svg { color: var(--ensedu-own) }
@@ -159,10 +169,15 @@ STYLE = """<style>
 .ensedu-sheet .computed {
   fill: none; stroke: var(--pst-color-text-muted); stroke-dasharray: 3 3;
 }
+@media screen and (max-width: 600px) {
+  .ensedu-sheet { font-size: 0.9rem; line-height: 1.35 }
+  .ensedu-sheet .heads + p { display: none }
+}
 @media print {
   html[data-theme]:has(.ensedu-sheet) { font-size: 9.5pt }
   .bd-article:has(.ensedu-sheet) :is(p, li) { line-height: 1.3 }
   .ensedu-sheet svg { width: 80mm }
+  .ensedu-sheet div > .heads { flex-basis: 80mm }
   .bd-article:has(.ensedu-sheet) h1 { font-size: 18pt; margin: 0 0 0.4rem }
   .bd-article:has(.ensedu-sheet) :is(p, ul) { margin: 0 0 0.5rem }
   .bd-article:has(.ensedu-sheet) li > p { margin: 0 }

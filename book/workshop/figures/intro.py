@@ -22,7 +22,8 @@ TRIES = (
 # Captions.
 SHARE = (
     "Four networks that learned the same points, and what they store; the large matrices are drawn "
-    "to scale. Drag the slider, and watch what is stored and what the curves do in the gap (gray)."
+    "to scale. Guess, drag the slider, and watch what is stored and what the curves do in the gap "
+    "(gray)."
 )
 ALT = (
     "Four networks side by side, each with the curve that it learned and a large square of weights "
