@@ -31,12 +31,13 @@ const bases = new Map();
 // How large a number of the picture is at first: so that every method fits, of the network as it was given. Nothing
 // but zooming changes it.
 const baseOf = (state) => {
-  const frame = stage.frame();
+  const frame = stage.frame(state);
   const layer = Math.min(state.layer, GIVEN.length - 1);
   const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
-    bases.set(key, fitting(tilesOf(GIVEN, onlyOf({ ...state, layer })), DATA.ensemble_size, frame, fitted(state)));
+    const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer })), M, frame, fitted(state)));
+    bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
   }
   return bases.get(key);
 };
@@ -54,12 +55,17 @@ const address = (push) => {
   }
 };
 let late = 0;
-const change = (patch, { push = false, moves = false } = {}) => {
+let earlier = null; // the layers of the network before a text changed its size
+const change = (patch, { push = false, moves = false, text = false, rests = false } = {}) => {
   const before = state;
   state = settled({ ...state, ...patch });
   if (state.M !== before.M) state.guess = null; // another question
   if (state.layer !== before.layer || state.matrix !== before.matrix || (state.width !== before.width && state.edits)) state.edits = "";
-  if (moves) stage.begin(performance.now());
+  const resized = nameOf(state) !== nameOf(before);
+  if (patch.zoom === undefined && (rests || state.M !== before.M || (resized && !document.querySelector(".slider:active")))) state = inSight(state, true);
+  if (resized) earlier = isWhole(state) && text ? layersOf(before) : null;
+  else if (chosen(state) !== chosen(before) || !isWhole(state)) earlier = null;
+  if (moves || (patch.zoom === undefined && state.zoom !== before.zoom)) stage.begin(performance.now(), !moves);
   if (push) address(true);
   else {
     clearTimeout(late);
@@ -95,8 +101,8 @@ const draw = (now) => {
   const layers = layersOf(state);
   // First the canvas, whose font asks for the style of all that has been written.
   if (stage.render(state, layers, unitNow(), lit(), now) || sliding) ask();
-  stage.gauge.show(state, scopeOf(layers), stage.frame().width);
-  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame().width} ${theme()}`;
+  stage.gauge.show(state, scopeOf(layers), stage.frame(state).width, earlier && totalOf(countAll(earlier, chosen(state), state.M)));
+  const key = `${encode({ ...state, share: Math.round(state.share) })} ${bars.scale()} ${stage.frame(state).width} ${theme()}`;
   if (key !== shown) {
     shown = key;
     const scope = scopeOf(layers);
@@ -134,8 +140,8 @@ const choose = (method) => {
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
-const open = (layer, matrix = 0) => {
-  change(inSight({ ...state, view: "layer", layer, matrix, zoom: 0 }), { push: true, moves: true });
+const open = (layer, matrix = 0, member = state.member) => {
+  change(inSight({ ...state, view: "layer", layer, matrix, member, zoom: 0 }), { push: true, moves: true });
   controls.head.scrollIntoView({ block: "nearest" });
 };
 const goTo = (view) => {
@@ -145,14 +151,14 @@ const goTo = (view) => {
   if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(fitting(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(), fitted(of)) / baseOf(of));
+const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
+const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
-const letGo = () => (controls.fits.classList.contains("wanted") ? fit() : ask()); // a hand that has slid the members sees all of them
-// At the scale of that view, unless it would not be in sight.
-const inSight = (asked) => {
-  const next = settled(asked);
-  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next) * 2 ** next.zoom);
-  return lost || small ? { ...next, zoom: zoomThatFits(next) } : next;
+// At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.
+const inSight = (asked, sizes = false) => {
+  const next = settled({ ...asked, zoom: Math.max(0, asked.zoom) });
+  const { lost, small } = extentOf(next);
+  return lost || (small && !sizes) ? { ...next, zoom: zoomThatFits(next) } : next;
 };
 // What an address or a text sets: in sight, unless it says the scale.
 const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
@@ -178,7 +184,7 @@ const makeControls = () => {
     const number = make("input", { type: "number", min: 1, max: most, "aria-label": label });
     const element = make("label", { class: key === "M" ? "slider" : "slider sized" }, make("span", {}, label), range, number);
     range.addEventListener("input", () => change({ [key]: clamp(from(Number(range.value)), 1, most) }));
-    if (key === "M") range.addEventListener("change", () => setTimeout(letGo));
+    range.addEventListener("change", () => setTimeout(change, 0, {}, { rests: true }));
     onArrows(range, (step) => change({ [key]: clamp(Number(number.value) + step, 1, most) }));
     const type = () => change({ [key]: clamp(Math.round(Number(number.value)), 1, most) });
     let kept = ""; // what Escape takes back to
@@ -203,10 +209,9 @@ const makeControls = () => {
   };
   const members = slider("M", "Members", MOST.members, true);
   const sized = DATA.sizes?.length > 2 && !CURVES ? [slider("width", "Width", MOST.width, true), slider("depth", "Hidden layers", MOST.depth)] : [];
-  const fits = button("Fit", "Fit (0)", fit);
   const zoom = make("span", { class: "zoom", role: "group", "aria-label": "Zoom" },
     button("−", "Zoom out (−)", () => change({ zoom: state.zoom - 0.5 }, { moves: true })),
-    fits,
+    button("Fit", "Fit (0)", fit),
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const loop = button("Save as a moving picture", "The way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution (d)", () => anew());
@@ -218,11 +223,8 @@ const makeControls = () => {
     "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title);
-  const rest = make("footer", { class: "rest" },
-    make("button", { type: "button" }),
-    make("a", { target: "_blank", rel: "noopener" }, "Open it alone"));
-  rest.lastChild.hidden = location.protocol === "about:";
-  rest.firstChild.addEventListener("click", () => change({ more: 1 - state.more }));
+  const rest = make("button", { type: "button", class: "rest" });
+  rest.addEventListener("click", () => change({ more: 1 - state.more }));
   const element = make("div", { class: "controls" }, members.element, ...sized.map((one) => one.element), acts);
   let steps = "";
   const show = (current, layers) => {
@@ -232,8 +234,7 @@ const makeControls = () => {
       sized[0].show(current.width ?? sizes[1]);
       sized[1].show(sizes.length - 2);
     }
-    rest.lastChild.href = `?alone#${encode(current)}`;
-    setText(rest.firstChild, current.more ? "Show less" : "Show all of the X-ray");
+    setText(rest, current.more ? "Show less" : "Show all of the X-ray");
     acts.hidden = current.view !== "layer";
     const layer = layers[current.layer];
     again.hidden = !varies(current);
@@ -255,7 +256,7 @@ const makeControls = () => {
     setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
-  return { element, head, lead, letters, zoom, fits, loop, rest, show };
+  return { element, head, lead, letters, zoom, loop, rest, show };
 };
 
 const bars = makeBars({ choose, resized: () => ask() });
@@ -271,9 +272,9 @@ const stage = makeStage({
   guess: (guess) => change({ guess: clamp(guess, 1, state.M) }),
   ask: () => ask(),
   unit: unitNow,
-  fit,
-  wants: (wanted) => controls.fits.classList.toggle("wanted", wanted),
   layers: () => layersOf(state),
+  earlier: () => earlier,
+  turn: (member) => change({ member }),
   scope: scopeOf,
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
@@ -281,10 +282,10 @@ const stage = makeStage({
   },
   press(box, [across, down]) {
     if (box.layer < 0) return;
-    if (isWhole(state)) open(box.layer, box.matrix);
+    if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member));
     else {
       const [row, column] = entryAt(box.tile, across, down).map((at) => Math.max(0, at - 2));
-      change({ member: Math.max(0, box.member), row, column });
+      change({ member: box.member < 0 ? state.member : box.member, row, column });
       goTo("numbers");
     }
   },
@@ -293,7 +294,7 @@ const stage = makeStage({
     ask();
   },
 });
-const numbers = makeNumbers({ change, room: () => stage.frame().width });
+const numbers = makeNumbers({ change, room: () => stage.frame(state).width });
 const map = makeMap({ change, layers: () => scopeOf(layersOf(state)), resized: () => showRest() });
 const controls = makeControls();
 stage.field.append(numbers.element);
@@ -319,7 +320,7 @@ addEventListener("keydown", (event) => {
 });
 addEventListener("popstate", () => {
   saved = location.hash || "#";
-  state = told(location.hash);
+  [state, earlier] = [told(location.hash), null];
   stage.begin(performance.now());
   ask();
 });
@@ -351,7 +352,7 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
-  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true });
+  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });

@@ -147,7 +147,7 @@ const makeGauge = (on) => {
   const element = make("p", { class: "gauge" }, ...unsaid, guess, ticks);
   if (CURVES) unsaid[0].after(tag);
   let [painted, color, ticked, room] = ["", "", "", 0];
-  const show = (state, layers, width) => {
+  const show = (state, layers, width, earlier) => {
     const [from, to, along] = wayOf(state);
     const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
@@ -158,7 +158,7 @@ const makeGauge = (on) => {
     const total = now.reduce((sum, count) => sum + count, 0);
     const across = room / (totalOf(one) || 1);
     const [asks, guessed] = CURVES && isWhole(state) ? [isOpen(state), state.guess] : [false, null];
-    const key = [...now, asks, guessed, room, from, to, Boolean(along)].join(" ");
+    const key = [...now, asks, guessed, room, from, to, Boolean(along), earlier].join(" ");
     if (key !== painted) {
       painted = key;
       ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
@@ -173,7 +173,7 @@ const makeGauge = (on) => {
       // No model has a count between two stops.
       const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
-      setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}`);
+      setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
       const said = guessed?.toFixed(2);
       setText(tag, !compared ? (asks ? `Guess: how much is left when all ${STOP_WORDS[1]}?` : "")
         : to === SHARING && !along ? `You said ${said}, it is ${ratios[2]}.` : `Your guess: ${said}. Now slide to “${STOP_WORDS[1]}”.`);

@@ -10,12 +10,11 @@ const SPAN = CURVES && {
   x: rangeOf([CURVES.x]),
   y: rangeOf([...STOPS.flatMap((method) => CURVES[method] ?? []), (CURVES.points ?? []).map(([, y]) => y)]),
 };
-const rowAt = (method, i) => CURVES[method]?.[i] ?? null;
 
 // The function of member i: between two stops on its way from one trained state to the next.
 const curveOf = (state, i) => {
   const [low, high, share] = wayOf(state);
-  const [from, to] = [rowAt(low, i), rowAt(high, i)];
+  const [from, to] = [low, high].map((method) => CURVES[method]?.[i]);
   return from && to ? from.map((y, k) => lerp(y, to[k], share)) : from ?? to;
 };
 

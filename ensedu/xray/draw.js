@@ -16,8 +16,10 @@ const colorOf = (method) => COLORS[theme()].methods[method];
 const plainColor = (name) => COLORS[theme()][name];
 
 const hatches = new Map();
-const hatch = (context, color) => {
-  if (!hatches.has(color)) {
+// In a thin strip lines stand closer.
+const hatch = (context, color, thick) => {
+  const key = `${color} ${thick < 14}`;
+  if (!hatches.has(key)) {
     const tile = new OffscreenCanvas(12, 12);
     const pen = tile.getContext("2d");
     pen.strokeStyle = color;
@@ -26,10 +28,10 @@ const hatch = (context, color) => {
     for (const shift of [-12, 0, 12]) pen.moveTo(shift - 2, 14), pen.lineTo(shift + 14, -2);
     pen.stroke();
     const pattern = context.createPattern(tile, "repeat");
-    pattern.setTransform(new DOMMatrix().scale(0.5));
-    hatches.set(color, pattern);
+    pattern.setTransform(new DOMMatrix().scale(thick < 14 ? 0.35 : 0.5));
+    hatches.set(key, pattern);
   }
-  return hatches.get(color);
+  return hatches.get(key);
 };
 
 // Textures are drawn once, as small pictures of the page's color: the paler, the closer to 0 the value.
@@ -102,6 +104,14 @@ const writeAlong = (context, words, x, y, angle) => {
   return context.restore();
 };
 
+// What is not stored, or not yet, or no longer.
+const drawDashed = (context, color, dashes, x, y, w, h) => {
+  context.strokeStyle = color;
+  context.setLineDash(dashes);
+  context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
+  context.setLineDash([]);
+};
+
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
 const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
@@ -135,17 +145,14 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       fill(gray, 0.16 * alpha);
     } else if (box.look === "made") {
       fill(own, alpha * (image ? 0.8 : box.drawn ? 0.2 : 0));
-      context.strokeStyle = ink;
-      context.setLineDash([3, 3]);
-      context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
-      context.setLineDash([]);
+      drawDashed(context, ink, [3, 3], x, y, w, h);
     } else if (box.look === "biases") {
       context.strokeStyle = own;
       if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);
       else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
     } else if (box.look === "scales") {
       const thin = Math.min(w, h) < 3;
-      fill(thin ? own : hatch(context, own), thin ? 0.6 * alpha : alpha);
+      fill(thin ? own : hatch(context, own, Math.min(w, h)), thin ? 0.6 * alpha : alpha);
       context.strokeStyle = own;
       if (!thin) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     } else {

@@ -10,7 +10,8 @@ const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const PAIRED = 14; // pixels of a second line of words
-const UNDER = 26; // for m and n at the edges of a matrix
+const UNDER = 26; // for m and n below a matrix
+const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
 // A long matrix is folded into strips beside each other, a flat one into bands below each other; its
 // area stays.
@@ -71,7 +72,7 @@ const bundled = (tiles) => {
 };
 
 // What would be thinner is drawn so thick, so that it is seen: r, s, biases, a matrix of one row.
-const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 9 : 5);
+const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
 const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
@@ -88,7 +89,7 @@ const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
   // Four of them stand beside each other, so rather high than wide.
   const worst = ({ w, h }) => Math.max(1.5 * w, h);
-  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), left: sized[0].left, top: sized[0].top, drawn };
+  return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), top: sized[0].top, drawn };
 };
 // In shelves of at most this width; what is low stands below another where a shelf is high enough.
 const shelved = (sized, limit, apart) => {
@@ -108,7 +109,7 @@ const shelved = (sized, limit, apart) => {
     wide = Math.max(wide, column.x + column.w);
     return place;
   });
-  return { w: wide, h: y + high, places };
+  return { w: wide, h: y + high, places, left: Math.min(...places.map((place) => place.x)) };
 };
 
 // Rectangles in the rows of one that is so wide: the next row begins where that makes them more square.
@@ -152,7 +153,7 @@ const packed = ({ tiles, side }, unit) => {
     return groups;
   };
   const groups = [1, 2, 3].map(grouped).find(({ length }) => length > 3) ?? grouped(99);
-  const places = rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
+  const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
     const seam = item.tiles.length > 1 && Math.min(room.w, room.h) > 14 ? 1 : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
     return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
@@ -163,7 +164,7 @@ const packed = ({ tiles, side }, unit) => {
       };
     });
   });
-  return { w: side * unit, h: side * unit, places, left: 0, top: 0 };
+  return { w: side * unit, h: side * unit, left: 0, top: 0, get places() { return places(); } };
 };
 
 const portraitOf = (content, unit) => {
@@ -171,14 +172,14 @@ const portraitOf = (content, unit) => {
   return content.shaped ? shelves(content, unit, thinnest(content, unit)) : packed(content, unit);
 };
 
-// The rooms of a picture: where its zones begin, and where each member stands.
-const roomsOf = (content, method, M, unit, frame) => {
+// The rooms of a picture: where its zones begin, and where each member stands, of all or so many that are seen.
+const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const phone = frame.width < NARROW;
   // There one member has room beside W.
-  const pair = phone && content.one && !content.flat && M === 1 && members && !isApart(method) && !CURVES;
+  const pair = phone && content.one && !content.flat && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
@@ -189,39 +190,42 @@ const roomsOf = (content, method, M, unit, frame) => {
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above];
-  const slot = { w: portrait.w + gap, h: portrait.h + below + above + GAP };
+  // Where strips stand, if there are some: what is stored once has none.
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) ? 0 : portrait.left];
+  const slot = { w: portrait.w - indent + gap, h: portrait.h + below + above + GAP };
   // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
   const left = { x: 0, y: head };
-  const home = { x: pair ? -portrait.left : 0, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
+  const home = { x: -portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && 2 * portrait.w + GAP > frame.width;
+  const stacked = doubled && 2 * bare + GAP > frame.width;
   // Where nothing is stored once, nothing keeps its room.
   const vacant = isApart(method) && !body && !content.kept;
-  const empty = narrow && vacant && !CURVES;
-  const once = { w: home.x + (doubled && !stacked ? 2 : 1) * (portrait.w + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP + content.under, pair ? 0.45 * frame.width : frame.words), y: head };
-  const aside = pair ? 0 : content.under; // where m stands
-  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
-  const most = Math.max(1, Math.min(M, Math.floor((wide + edge) / slot.w)));
-  const rows = Math.ceil(M / most);
-  const across = Math.ceil(M / rows);
+  const empty = narrow && vacant && !frame.curves;
+  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: head };
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
+  const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
+  const rows = Math.ceil(seen / most);
+  const across = Math.ceil(seen / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
-  const ghosts = members || passesOf(method, M) > 1 ? M : 0;
+  const ghosts = members || passesOf(method, M) > 1 ? seen : 0;
   return {
     portrait, slot, across, rows, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
-    second: stacked ? [0, sheet] : [portrait.w + GAP, 0],
+    second: stacked ? [0, sheet] : [bare + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
-    wide: Math.max(once.w - GAP + content.under, ghosts ? right.x + across * slot.w - edge + aside : 0),
+    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
     // On whole pixels, so that equal members look equal.
-    slotOf: (i) => ({ x: Math.round(right.x + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
+    slotOf: (i) => ({ x: Math.round(right.x - indent + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
 };
 
-// All boxes of a method in their rooms. Of what all have, member 0's box stands for it.
-const compose = (content, method, M, unit, frame) => {
-  const rooms = roomsOf(content, method, M, unit, frame);
-  const { portrait, lengths, ghosts, home, second, slotOf, strip } = rooms;
+// All boxes of a method in their rooms, of members from one on. Of what all have, member 0's box stands for it.
+const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
+  const rooms = roomsOf(content, method, M, unit, frame, seen);
+  const shown = Math.min(seen, M - first);
+  const ghosts = Math.min(rooms.ghosts, shown);
+  const { portrait, lengths, home, second, slotOf, strip } = rooms;
   const { body, has_members: members } = METHODS[method];
   const [apart, modulated] = [isApart(method) && !body, isModulated(method)];
   const doubled = spreads(method) && !members;
@@ -232,15 +236,16 @@ const compose = (content, method, M, unit, frame) => {
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
     const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped };
     const own = apart || (body && tile.head);
-    for (let i = M - 1; i >= 0; i -= 1) {
-      const at = slotOf(i);
+    const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
+    for (let k = shown - 1; k >= 0; k -= 1) {
+      const [i, at] = [first + k, slotOf(k)];
       const member = { ...about, member: i };
       const [left, top] = [at.x + x, at.y + y];
       if (own) put(`W.${tile.id}.${i}`, left, top, w, h, "per_member", { ...member, texture: "own" });
-      else if (i === 0 || STOPS.includes(method)) put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
+      else if (STOPS.includes(method)) stored(i);
       // Of what is computed; and a shadow of what members use as it is.
       const lent = body || tile.plain;
-      if (!own && i < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made", drawn: !members });
+      if (!own && k < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made", drawn: !members });
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
@@ -258,11 +263,12 @@ const compose = (content, method, M, unit, frame) => {
         }
       }
       const mine = apart || (members && !tile.plain && (!body || tile.head));
-      if (tile.bias && (mine || i === 0)) {
+      if (tile.bias && (mine || k === 0)) {
         const from = mine ? at : home;
-        put(`b.${tile.id}.${i}`, from.x + x, from.y + y + h + 1 + air, w, b, "biases", mine ? member : { ...about, member: -1 });
+        put(`b.${tile.id}.${mine ? i : 0}`, from.x + x, from.y + y + h + 1 + air, w, b, "biases", mine ? member : { ...about, member: -1 });
       }
     }
+    if (!own) stored(0);
     if (!doubled || tile.plain) continue;
     put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "scales", { ...about, member: -1 });
     if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", { ...about, member: -1 });
@@ -286,19 +292,20 @@ const compose = (content, method, M, unit, frame) => {
     const others = content.biases + (members && !body ? 0 : lengths.b);
     if (others && !apart) put("b", home.x, home.y + portrait.h + 3, portrait.w, strip(others), "biases", { ...about, numbers: others, member: -1 });
   }
-  return { ...rooms, boxes, method };
+  return { ...rooms, ghosts, first, boxes, method };
 };
 
+const isWithin = ({ high, wide }, frame, more = 0) => high <= frame.height + more && wide <= frame.width + more;
 // The side of one number, in pixels, at which every stop fits into the frame: in one row of members, if
 // that makes nothing much smaller, or there are curves to compare.
-const fitting = (content, M, frame, methods = STOPS) => {
+const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   const largest = (mostRows) => {
     let [low, high] = [1e-5, 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
       const fits = methods.every((method) => {
-        const { high: deep, wide, rows } = roomsOf(content, method, M, middle, frame);
-        return rows <= mostRows && deep <= frame.height && wide <= frame.width;
+        const rooms = roomsOf(content, method, M, middle, frame, seen);
+        return rooms.rows <= mostRows && isWithin(rooms, frame);
       });
       if (fits) low = middle;
       else high = middle;
@@ -306,7 +313,22 @@ const fitting = (content, M, frame, methods = STOPS) => {
     return low;
   };
   const [any, flat] = [largest(Infinity), largest(1)];
-  return flat > (CURVES ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
+  return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
+};
+
+// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
+// many members are seen as have room at every stop. The others are turned to.
+const largest = (content, M, frame, methods) => {
+  if (!content.one) return fitting(content, M, frame, methods);
+  const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
+  return content.flat || content.tall || content.side * two > LARGE ? two : one;
+};
+const seenOf = (content, M, unit, frame, methods) => {
+  if (!content.one) return M;
+  const most = frame.width < NARROW && !content.flat && !content.tall ? 1 : M; // beside W
+  let seen = 1;
+  while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
+  return seen;
 };
 
 // Between two stops, first what goes fades, and what becomes one slides together and turns gray on its way; it leaves

@@ -2,7 +2,7 @@
 const [HOLD, MOVE, FADE] = [1.8, 1, 0.25]; // seconds at a stop, on the way to the next, and until words are gone
 const STEPS = 16; // of a way
 const LOOP = { width: 960, head: 52, above: 22, height: 360, words: 230 };
-const [LEFT, TOP_ROOM, RAIL] = [20, 86, 84]; // pixels beside, above and below the picture
+const [LEFT, TOP_ROOM] = [20, 86]; // pixels beside and above the picture
 const tenths = (number) => Math.round(number * 10) / 10;
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
@@ -31,14 +31,10 @@ const loopOf = (state, layers, name, write) => {
   const unit = fitting(content, state.M, LOOP);
   const layouts = stops.map((method) => compose(content, method, state.M, unit, LOOP));
   const seconds = stops.length * (HOLD + MOVE);
-  const moments = [...stops.flatMap((_, k) => [k * (HOLD + MOVE), k * (HOLD + MOVE) + HOLD]), seconds];
   const timed = (times) => `dur="${seconds}s" repeatCount="indefinite" keyTimes="${times.map((time) => +(time / seconds).toFixed(4)).join(";")}"`;
-  const smooth = `${timed(moments)} calcMode="spline" keySplines="${stops.map(() => "0 0 1 1;.65 0 .35 1").join(";")}"`;
-  const values = (all) => `values="${[...all.flatMap((value) => [value, value]), all[0]].join(";")}"`;
-  const animated = (attribute, all) => (new Set(all).size > 1 ? `<animate attributeName="${attribute}" ${values(all)} ${smooth}/>` : "");
   // Words come and go before what they stand beside has moved far.
   const fading = (k) => {
-    const [begin, end] = [moments[2 * k], moments[2 * k + 1]];
+    const [begin, end] = [0, HOLD].map((time) => k * (HOLD + MOVE) + time);
     const [times, shown] = k ? [[0, begin - FADE, begin, end, end + FADE, seconds], "0;0;1;1;0;0"] : [[0, end, end + FADE, seconds - FADE, seconds], "1;1;0;0;1"];
     return `<animate attributeName="opacity" values="${shown}" ${timed(times)}/>`;
   };
@@ -91,11 +87,9 @@ const loopOf = (state, layers, name, write) => {
       + `${inked && kind !== "hatched" ? track(group.colors, `animate attributeName="${inked}"`) : ""}<use href="#${shapes.get(group.path)}"/></g>`;
   });
 
-  // Each stop has its words; the bar of the total and the slider move through all of them.
+  // Each stop has its words.
   const counts = stops.map((method) => countAll(layers, method, state.M));
   const one = totalOf(countAll(layers, SINGLE, 1));
-  const most = Math.max(...counts.map(totalOf));
-  const BAR = { x: 560, y: 38, w: 420, h: 12 };
   const words = stops.map((method, k) => {
     const pen = makePen();
     const said = (text, x, y, font, color = "ink") => {
@@ -108,36 +102,20 @@ const loopOf = (state, layers, name, write) => {
     said(title, 0, 40 + top, "650 28px");
     said(name, pen.measureText(title).width + 12, 40 + top, "17px", "muted");
     said(sentenceOf(method, state.M), 0, 72 + top, "16px", "muted");
-    said(`${digits(total)} parameters, ${times(total / one)} of one network`, BAR.x - LEFT, 28 + top, "500 17px");
+    said(`${digits(total)} parameters, ${times(total / one)} of one network`, 540, 28 + top, "500 17px");
     said("Stored once, for all", left.x, 24, "650 17px", "muted");
     said(METHODS[method].has_members ? "Stored by each member" : "Drawn anew, not stored", right.x, 24, "650 17px", METHODS[method].has_members ? colors[k] : "muted");
     write(pen, [...layouts[k].boxes.values()].filter((box) => !box.hidden), layouts[k], { ...state, method: "", share: STOPS.indexOf(method) }, LOOP);
     return `<g opacity="${Number(!k)}">${fading(k)}${pen.words}</g>`;
   });
-  let edges = stops.map(() => BAR.x);
-  const bar = ROLES.map((role) => {
-    const wide = counts.map((count) => (BAR.w * count[role]) / most);
-    const from = edges.map(tenths);
-    edges = edges.map((edge, k) => edge + wide[k]);
-    const place = `y="${BAR.y}" height="${BAR.h}" x="${from[0]}" width="${tenths(wide[0])}"`;
-    const moves = animated("x", from) + animated("width", wide.map(tenths));
-    if (role === "scales") return stops.map((_, k) => (wide[k] ? `<g opacity="0">${fading(k)}<rect ${place} fill="url(#h${k})" stroke="${tones[k]}">${moves}</rect></g>` : "")).join("");
-    const [inked, color] = role === "biases" ? ["stroke", tones] : ["fill", role === "shared" ? colors.map(() => gray) : colors];
-    return `<rect ${place} ${inked === "fill" ? "" : 'fill="none" '}${inked}="${color[0]}">${moves}${animated(inked, color)}</rect>`;
-  });
-  const high = TOP_ROOM + Math.max(...layouts.map((layout) => layout.high)) + RAIL;
-  const knobs = stops.map((_, k) => tenths(LEFT + (LOOP.width * (k + 0.5)) / stops.length));
-  const rail = stops.map((method, k) => `<circle cx="${knobs[k]}" cy="${high - 50}" r="4" fill="${colors[k]}"/><text x="${knobs[k]}" y="${high - 22}" text-anchor="middle" font-size="15" fill="${muted}">${STOP_WORDS[STOPS.indexOf(method)]}</text>`);
+  const high = TOP_ROOM + Math.max(...layouts.map((layout) => layout.high));
   const hatches = tones.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
     + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
     + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .16 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
-    + `<rect x="${BAR.x}" y="${BAR.y}" width="${BAR.w}" height="${BAR.h}" fill="none" stroke="${plainColor("grid")}" class="ghost"/>${bar.join("")}`
-    + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${words.join("")}</g>`
-    + `<path d="M${knobs[0]} ${high - 50}H${knobs.at(-1)}" stroke="${plainColor("grid")}" stroke-width="3"/>${rail.join("")}`
-    + `<circle cx="${knobs[0]}" cy="${high - 50}" r="9" fill="${colors[0]}" stroke="${plainColor("page")}" stroke-width="2">${animated("cx", knobs)}${animated("fill", colors)}</circle></svg>`;
+    + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${words.join("")}</g></svg>`;
 };
 const saveLoop = (svg, name) =>
   make("a", { href: URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })), download: `${name.replace(/[^\w-]+/g, "-")}.svg` }).click();

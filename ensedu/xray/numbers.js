@@ -70,8 +70,9 @@ const tell = (arrays, key) => {
   const is = `${name} = ${value}`;
   if (kind === "x") return [is, `An input, the same for all and not stored. It multiplies row ${row} of every matrix.`];
   if (kind === "y") {
-    const terms = Array.from({ length: arrays.matrix.m }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
-    return [`${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
+    const { bias, m } = arrays.matrix;
+    const terms = Array.from({ length: Math.min(6, m) }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
+    return [`${name} = ${terms.join(" + ")}${m > 6 ? ` + … of ${m} inputs` : ""}${bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
   }
   const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of ${madeName(arrays.method)}${SUBSCRIPTS(i + 1)}`;
   if (kind === "dz") return [is, `This sample ${entry("z", i, ...at) ? "keeps" : "leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`];
@@ -131,9 +132,9 @@ const makeNumbers = (on) => {
   const [equation, meaning] = [make("strong"), make("span")];
   const words = make("p", { class: "told", role: "status" }, equation, meaning);
   const task = make("p", { class: "task" });
-  const others = make("span", { class: "others" });
+  const others = makePager((member) => on.change({ member }));
   const origin = make("p", { class: "note" });
-  const tools = make("div", { class: "tools" }, others);
+  const tools = make("div", { class: "tools" }, others.element);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
   let [shape, cells, asked, where] = ["", new Map(), 0, ""];
   let [begun, touched, drag, arrays, before, current] = [];
@@ -248,8 +249,8 @@ const makeNumbers = (on) => {
     const down = (at, look, kind, i, name) => grid(at, look, name, rows, 1, (a) => keyOf(kind, i, r0 + a));
     // Of r and s: where it stands, its look, how its key begins, and its name.
     const strips = !modulated ? [] : !spread ? [["", "own", "", ""]] : [["3", "scales", "σ", "σ of "], ["2", "own", "", "μ of "], ["", "made", "d", ""]];
-    // Where all of a layer is seen, its inputs can be typed, and each member answers.
-    const whole = ends[0] <= side && ends[1] <= side && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
+    // Where all of a layer is seen, or nothing else than one network, its inputs can be typed, and it answers.
+    const whole = (isSolo(chosen(state)) || (ends[0] <= side && ends[1] <= side)) && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
     const once = strips.map(([at]) => make("i", { style: `grid-area: s${at}` })); // as high as a member's
     if (whole) once.unshift(down("r", "input", "x", -1, "x"));
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
@@ -271,15 +272,7 @@ const makeNumbers = (on) => {
     const computed = modulated ? `dashed, ${spread ? "not stored: drawn r, s, and" : "computed:"} W ∘ r sᵀ` : doubled ? "μ + σ ∘ ε" : drops ? "rows of W times z" : whole ? "dashed, computed: y" : "";
     if (count) parts.push(section("each", [members ? "Stored by each member " : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
     shelf.replaceChildren(...parts);
-    others.replaceChildren();
-    if (count > end - begin) {
-      for (const [sign, label, to] of [["‹", "Members before", begin - each], ["›", "Members after", end]]) {
-        const button = make("button", { type: "button", class: "tool", "aria-label": label, ...(to < 0 || to >= count ? { disabled: "" } : {}) }, sign);
-        button.addEventListener("click", () => on.change({ member: clamp(to, 0, count - 1) }));
-        others.append(button);
-      }
-      others.append(` ${members ? "member" : "sample"}${each > 1 ? `s ${begin + 1} to` : ""} ${end} of ${count}`);
-    }
+    others.show(begin, end, each, count, members);
     const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
     const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
     const part = (word, first, count) => (count > 1 ? `${word}s ${digits(first + 1)}–${digits(first + count)}` : `${word} ${digits(first + 1)}`);

@@ -1,5 +1,6 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
 const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
+const ALL = 128; // cells of a side, up to which each is an entry
 const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
@@ -9,13 +10,33 @@ const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
 const madeName = (method) => (drawsFactors(method) ? "V" : "W");
 const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
+// Where members are seen page by page, what turns to the others.
+const makePager = (to) => {
+  let ends = [];
+  const said = make("span");
+  const buttons = [["‹", "before"], ["›", "after"]].map(([sign, label], k) => {
+    const button = make("button", { type: "button", class: "tool", "aria-label": `Members ${label}` }, sign);
+    button.addEventListener("click", () => to(Math.max(0, ends[k])));
+    return button;
+  });
+  const element = make("div", { class: "others" }, ...buttons, said);
+  const show = (begin, end, each, count, members) => {
+    element.hidden = end - begin >= count;
+    ends = [begin - each, end];
+    buttons.forEach((button, k) => (button.disabled = ends[k] <= -each || ends[k] >= count));
+    setText(said, `${members ? "member" : "sample"}${each > 1 ? `s ${begin + 1} to` : ""} ${end} of ${count}`);
+  };
+  return { element, show };
+};
+
+const inked = (context, size, textAlign = "start") => Object.assign(context, { fillStyle: plainColor("muted"), font: `${size}px system-ui, sans-serif`, textAlign });
+
 const makeStage = (on) => {
   const canvas = make("canvas", { class: "canvas", role: "img" });
   const zones = ["left", "right"].map((side) => make("p", { class: `zone ${side}` }, make("strong", {}, "Stored once"), " ", make("span")));
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
-  const more = make("button", { type: "button", class: "more" }, make("span"), " ", make("span", { class: "tool" }, "See all"));
-  more.addEventListener("click", () => on.fit());
+  const refusal = make("p");
   const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
@@ -30,7 +51,8 @@ const makeStage = (on) => {
   });
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge(on);
-  const field = make("div", { class: "field" }, ...zones, canvas, more, words);
+  const pager = makePager(on.turn);
+  const field = make("div", { class: "field" }, ...zones, canvas, refusal, words, pager.element);
   const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
   const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
@@ -40,10 +62,9 @@ const makeStage = (on) => {
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
   let wide = 0; // the field
   let shaken = 0; // until when r and s, or W, shake
-  let [hover, seenAt, deafAt] = [null, null, null]; // what is pointed at, and where; where a pointer has not moved since a zoom
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
-  let frame = { width: 0, height: 0, head: 0, above: 0, words: 0 };
-  let [placed, marked, described, sized, shaded] = ["", "", "", "", false]; // where the zones stand, what is chosen, what the key is of, and of which size, whether values are seen
+  let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
+  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
   const contents = remembered((layers) => tilesOf(layers));
 
@@ -51,15 +72,11 @@ const makeStage = (on) => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 480 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
     composed.clear();
-    const was = looks.map(({ hidden }) => hidden);
-    for (const look of looks) look.hidden = look.dataset.role === "lent" && GIVEN.every(({ matrices }) => matrices.length);
-    key.style.minHeight = ""; // the key of each method has room from the start
-    if (fitted(START) === STOPS && !(COMPACT && narrow)) key.style.minHeight = `${key.offsetHeight}px`;
-    looks.forEach((look, k) => (look.hidden = was[k]));
-    return frame;
   };
+  const frameOf = (state) => (isWhole(state) ? frame : near);
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
   const cached = (name, of) => {
     if (!composed.has(name)) {
@@ -68,15 +85,20 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.more}`} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
-    cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
+    cached(`${method} ${keyOf(state, unit)}`, () => {
+      const { seen } = extentOf(state, layers, unit);
+      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
+    });
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
     cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
-      const rooms = fitted(state).map((method) => roomsOf(contentOf(layers, onlyOf(state)), method, state.M, unit, frame));
+      const [content, methods, frame] = [contentOf(layers, onlyOf(state)), fitted(state), frameOf(state)];
+      const seen = seenOf(content, state.M, unit, frame, methods);
+      const rooms = methods.map((method) => roomsOf(content, method, state.M, unit, frame, seen));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
-      return { high: clamp(high, 120, frame.height), lost: high > frame.height + 2 || wide > frame.width + 2, small: high < 0.45 * frame.height && wide < 0.6 * frame.width };
+      return { seen, high: clamp(high, 120, frame.height), lost: !isWithin({ high, wide }, frame, 2), small: high < 0.45 * frame.height && wide < 0.6 * frame.width };
     });
   // The boxes that a state asks for: at a stop, or between two, where members stand between their places.
   const target = (state, layers, unit) => {
@@ -107,7 +129,8 @@ const makeStage = (on) => {
     if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
     const { layer, matrix, member, texture: as } = box;
     const made = box.look === "made";
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, tile));
+    const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, all, tile));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -118,10 +141,12 @@ const makeStage = (on) => {
     const refused = DATA.refused[chosen(state)];
     const inNumbers = state.view === "numbers";
     for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
-    gauge.element.hidden = more.lastChild.hidden = Boolean(refused);
+    refusal.hidden = !refused;
+    gauge.element.hidden = Boolean(refused);
+    const earlier = on.earlier();
     markStop(state, layers);
     if (inNumbers) {
-      more.hidden = true;
+      pager.element.hidden = true;
       return false;
     }
     const { boxes: goal, layout } = target(state, layers, unit);
@@ -132,10 +157,9 @@ const makeStage = (on) => {
       else motion = null;
     }
     drawn = boxes;
-    const { high: most, lost, small } = extentOf(state, layers, unit);
-    // At rest on a phone what is not used is not kept free.
-    const high = state.method || (frame.width < NARROW && !share && !motion) ? clamp(layout.high, 120, most) : most;
-    on.wants(!refused && (lost || small));
+    const { high: most } = extentOf(state, layers, unit);
+    // At rest on a phone, or where no stops are shown, what is not used is not kept free.
+    const high = state.method || ((frame.width < NARROW || fitted(state) !== STOPS) && !share && !motion) ? clamp(layout.high, 120, most) : most;
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
     if (rough) rested = setTimeout(on.ask, PAUSE);
@@ -144,36 +168,37 @@ const makeStage = (on) => {
     context.imageSmoothingEnabled = false;
     if (refused) {
       drawn = [];
-      more.hidden = false;
-      setText(more.firstChild, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
-      canvas.setAttribute("aria-label", more.firstChild.textContent);
+      pager.element.hidden = true;
+      setText(refusal, `${METHODS[chosen(state)].label} cannot take this model: ${refused}`);
+      canvas.setAttribute("aria-label", refusal.textContent);
       return false;
     }
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
-    if (layout.vacant && !motion && state.M <= CROWD) drawVacant(context, layout);
+    const { home, portrait: { left, top, w, h } } = layout;
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, w - left, h - top);
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
-      if (CURVES) placeCurves(context, layout, state);
-      write(context, boxes, layout, state, frame);
-      if (!isWhole(state) && !share) numberEdges(context);
-      const pointed = hover?.layer >= 0 && boxes.find(({ id }) => id === hover.id); // a press opens it
-      if (pointed) {
-        Object.assign(context, { strokeStyle: plainColor("ink"), lineWidth: 2 });
-        context.strokeRect(pointed.x - 2, pointed.y - 2, pointed.w + 4, pointed.h + 4);
-      }
+      if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
+      if (CURVES && isWhole(state)) placeCurves(context, layout, state);
+      write(context, boxes, layout, state, frameOf(state));
+      if (!isWhole(state) && !share) nameEdges(context, layout, chosen(state));
     }
     placeWords(state, layers, layout);
-    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout, high);
+    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout);
     return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
-  // A place where nothing is stored once, for what will be.
-  const drawVacant = (context, { home, portrait: { left, top, w, h } }) => {
-    Object.assign(context, { strokeStyle: plainColor("muted"), lineWidth: 1 });
-    context.setLineDash([2, 5]);
-    context.strokeRect(Math.max(0.5, home.x + left - 5.5), home.y + top - 0.5, w - left + 1, h - top + 1);
-    context.setLineDash([]);
+  // Upon what it became, the network whose size a text has changed.
+  const drawEarlier = (context, tiles, unit) => {
+    Object.assign(context, { fillStyle: plainColor("page"), lineWidth: 2, font: "12px system-ui, sans-serif" });
+    for (const { id, tile, x, y, w, h } of drawn) {
+      const was = id[0] === "W" && tiles.find((one) => one.id === tile.id);
+      if (!was || was.w * unit > w || was.h * unit > h || Math.min(w, h) < 40) continue;
+      drawDashed(context, plainColor("page"), [5, 4], x, y, was.w * unit, was.h * unit);
+      context.fillText("before", x + 6, y + was.h * unit - 8);
+    }
+    context.lineWidth = 1;
   };
   // What is what, in words: on the canvas, and in a loop that is saved.
   const write = (context, boxes, layout, state, frame) => {
@@ -182,9 +207,8 @@ const makeStage = (on) => {
   };
   const numberMembers = (context, layout, state, frame) => {
     const { has_members: members } = METHODS[chosen(state)];
-    if (state.M > CROWD) return;
-    context.fillStyle = plainColor("muted");
-    context.font = "13px system-ui, sans-serif";
+    if (layout.ghosts > CROWD) return;
+    inked(context, 13);
     const [from, to, along] = wayOf(state);
     context.globalAlpha = isModulated(from) && METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
     const { left, top } = layout.portrait;
@@ -193,7 +217,7 @@ const makeStage = (on) => {
     const named = context.measureText(`${word}${layout.ghosts}`).width < room ? word : "";
     for (let i = 0; i < layout.ghosts; i += 1) {
       const { x, y } = layout.slotOf(i);
-      if (y < frame.height) context.fillText(`${named}${i + 1}`, x + left, y - frame.above + 15 + Math.min(top, 4));
+      if (y < frame.height) context.fillText(`${named}${layout.first + i + 1}`, x + left, y - frame.above + 15 + Math.min(top, 4));
     }
     context.globalAlpha = 1;
   };
@@ -202,8 +226,7 @@ const makeStage = (on) => {
     // All are laid over each other above what is stored once, or on a phone beside it.
     const beside = 2 * (w + GAP) + GAP;
     const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
-    context.fillStyle = plainColor("muted");
-    context.font = "13px system-ui, sans-serif";
+    inked(context, 13);
     context.fillText("all predictions", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
@@ -227,12 +250,13 @@ const makeStage = (on) => {
     const seen = boxes.filter((box) => box.alpha > 0.9);
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const vectors = seen.some(({ id }) => id[0] === "r");
+    const middle = on.earlier() ? 0.75 : 0.5; // beside the corner of what was before
     const upon = (box, words, color) => {
       const size = Math.min(28, box.h / 2.5, (1.7 * box.w) / Math.max(2.6, words.length));
       if (size < 11) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
-      context.fillText(words, box.x + box.w / 2, box.y + box.h / 2 + size / 3);
+      context.fillText(words, box.x + middle * box.w, box.y + middle * box.h + size / 3);
     };
     context.textAlign = "center";
     if (isWhole(state)) {
@@ -245,16 +269,16 @@ const makeStage = (on) => {
       }
       nameLayers(context, seen, layout);
     }
-    nameVectors(context, seen, !isWhole(state));
+    nameVectors(context, seen, !isWhole(state), layout.first);
   };
-  // r and s of member 1 upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
-  const nameVectors = (context, seen, near) => {
+  // r and s of the first member upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
+  const nameVectors = (context, seen, near, first) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
     const doubled = seen.some(({ id }) => id[0] === "Z");
     const drawn = seen.some(({ id }) => id[0] === "d");
     for (const { id, member, tile, x, y, w, h } of seen) {
-      if (member > 0) continue;
+      if (member > first) continue;
       if (!tile) {
         context.font = `italic 12px ${SERIF}`;
         if ("rs".includes(id[0]) && frame.width > NARROW) context.fillText(id[0], x + w + 3, y + h / 2 + 3);
@@ -277,7 +301,7 @@ const makeStage = (on) => {
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : "₁"}`;
+      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
@@ -285,39 +309,46 @@ const makeStage = (on) => {
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
   const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
-    context.font = "12px system-ui, sans-serif";
-    context.textAlign = "start";
+    inked(context, 12);
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
       const words = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
-      if (room.h > (tile.count || group ? 20 : 90) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      if (room.h > (tile.count || group ? 20 : 80) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
       const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
       const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
-      if (h < 20 && w > 90 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
-      if (w < 20 && h > 90) writeAlong(context, words, x + w + 4, y + h / 2 - long / 2, Math.PI / 2);
+      if (h < 20 && w > 80 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
+      if (w < 20 && h > 80) writeAlong(context, words, x + w + 16 < frame.width ? x + w + 4 : x - 15, y + h / 2 - long / 2, Math.PI / 2);
     }
   };
-  // m and n at the edges of the matrices, below and beside them.
-  const numberEdges = (context) => {
-    const first = drawn.find((box) => box.id[0] === "W" && box.member <= 0);
-    if (!first || Math.max(first.w, first.h) < 14) return;
-    const farthest = (test, of) => drawn.filter((box) => "WZbB".includes(box.id[0]) && (box.member < 0) === (first.member < 0) && test(box)).reduce((best, box) => (of(box) > of(best) ? box : best), first);
-    const { plain, rows, n, kernel } = first.tile;
-    context.fillStyle = plainColor("muted");
-    context.font = "13px system-ui, sans-serif";
-    context.textAlign = "center";
-    const groups = groupsOf(first.tile);
-    const across = `${plain ? "" : "n = "}${groups > 1 ? `${groups} × ` : ""}${digits(n / groups)}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${plain ? (rows > 1 ? " columns" : " numbers") : ""}`;
-    const lowest = farthest((box) => box.x === first.x && box.y + box.h < frame.height, ({ y, h }) => y + h);
-    if (n > 1) context.fillText(across, Math.max(first.x + first.w / 2, context.measureText(across).width / 2), lowest.y + lowest.h + 17);
-    const last = farthest((box) => box.y === first.y, ({ x }) => x); // beside the second sheet, too
-    if (rows > 1) writeAlong(context, `${plain ? "" : "m = "}${digits(rows)}${plain ? " rows" : ""}`, Math.min(last.x + last.w + 14, frame.width - 10), first.y + first.h / 2, Math.PI / 2);
+  // Below a matrix its m and n, and below one that is not stored what makes it.
+  const nameEdges = (context, { first, rows }, method) => {
+    inked(context, 13, "center");
+    const below = ({ x, w }, longest, shortest) => {
+      const words = context.measureText(longest).width < w ? longest : shortest;
+      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x).map(({ y, h }) => y + h));
+      context.fillText(words, Math.max(x + w / 2, context.measureText(words).width / 2), low + 17);
+    };
+    const matrix = drawn.find(({ id, member, alpha }) => id[0] === "W" && member <= first && alpha > 0.9);
+    if (!matrix) return;
+    const { plain, rows: m, n, kernel } = matrix.tile;
+    const groups = groupsOf(matrix.tile);
+    const sides = (...words) => {
+      const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
+      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}`;
+    };
+    below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
+    for (const box of rows > 1 ? [] : drawn) {
+      if (box.id[0] === "Z") below(box, "σ, standard deviations", "σ");
+      const name = `${madeName(method)}${SUBSCRIPTS(box.member + 1)}`;
+      const formula = isModulated(method) ? "W ∘ r sᵀ" : spreads(method) ? "μ + σ ∘ ε" : "";
+      if (box.id[0] === "g" && Math.min(box.w, box.h) > 90) below(box, formula ? `${name} = ${formula}, computed` : "", `${name}: computed`);
+    }
     context.textAlign = "start";
   };
 
@@ -339,7 +370,7 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { has_members: members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, members ? (state.M > 1 ? "Stored by each member" : "Stored by member 1") : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].firstChild, members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
@@ -352,7 +383,7 @@ const makeStage = (on) => {
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
   // What all is, once it rests: the key, and the picture in words.
-  const describe = (state, layers, layout, high) => {
+  const describe = (state, layers, layout) => {
     const method = (described = chosen(state));
     const content = contentOf(layers, onlyOf(state));
     const count = countAll(on.scope(layers), method, state.M);
@@ -366,21 +397,18 @@ const makeStage = (on) => {
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
     square.style.width = square.style.height = `${Math.sqrt(stands) * unit}px`;
-    const [stood, was] = [squareWords.textContent, sized];
-    sized = `${state.width} ${state.depth}`;
+    const stood = squareWords.textContent;
     setText(squareWords, `= ${roundWords(stands)}`);
-    // Another size at another scale is seen to be so.
-    if (stood && sized !== was && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
+    // Another scale is seen to be one.
+    if (stood && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
-    const seen = Math.min(layout.ghosts, layout.across * Math.max(1, Math.floor((high - layout.zones.right.y) / layout.slot.h)));
-    more.hidden = layout.high <= frame.height + 2 && layout.wide <= frame.width + 2;
-    setText(more.firstChild, members && seen < state.M && layout.wide <= frame.width + 2 ? `${seen} of ${state.M} members are seen at this scale.` : "More than fits at this scale.");
-    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.`);
+    pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);
+    canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
   };
 
   const markStop = (state, layers) => {
@@ -420,15 +448,13 @@ const makeStage = (on) => {
   };
 
   canvas.addEventListener("pointermove", (event) => {
-    seenAt = [event.clientX, event.clientY];
-    if (deafAt && Math.hypot(seenAt[0] - deafAt[0], seenAt[1] - deafAt[1]) < 8) return;
-    [hover, deafAt] = [boxAt(event), null];
+    const hover = boxAt(event);
     canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
     const { offsetX: x, offsetY: y } = event; // where its name stands
     words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
-  canvas.addEventListener("pointerleave", () => on.hover((hover = null)));
+  canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {
     const box = boxAt(event);
     const { left, top } = canvas.getBoundingClientRect();
@@ -444,13 +470,12 @@ const makeStage = (on) => {
 
   return {
     element, field, tools, gauge, render, measure, words,
-    frame: () => frame,
+    frame: frameOf,
     wordsOf,
-    // What is drawn now is where the next motion begins.
-    begin(now) {
-      deafAt = seenAt;
-      on.hover((hover = null));
-      if (!still.matches) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
+    // What is drawn now is where the next motion begins; one that is on its way may go on, to another end.
+    begin(now, goesOn = false) {
+      on.hover(null);
+      if (!still.matches && !(motion && goesOn)) motion = { from: new Map(drawn.map((box) => [box.id, box])), start: now };
     },
     sweep(state, now) {
       if (!still.matches && !isWhole(state) && isModulated(chosen(state))) [old, drawnAt] = [state, now];

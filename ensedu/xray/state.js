@@ -1,6 +1,6 @@
 // One state says all that the page shows; the address carries what differs from how it opens.
 // Inside another page it is compact: only what its zoom tells, and all else after one press.
-const COMPACT = DATA.opening !== undefined && !new URLSearchParams(location.search).has("alone");
+const COMPACT = DATA.opening !== undefined;
 const whole = (low, high, start) => ({ start, read: (text) => within(Math.round(Number(text)), low, high) });
 const real = (low, high, start) => ({ start, read: (text) => within(Number(text), low, high) });
 // Counted from 1 in an address, as the page does.

@@ -8,7 +8,7 @@ from ensedu.xray.layers import Reading
 
 __all__ = ["of_model"]
 
-MOST_BINS, CORNER = 48, 6
+MOST_BINS, CORNER = 64, 6
 #: So many bytes may all of them have, and so many of each are its corner and its names.
 ROOM, BESIDE = 115_000, 280
 

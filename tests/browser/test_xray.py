@@ -123,27 +123,85 @@ def test_escape_and_the_browsers_button_lead_back(opened):
         assert words(page, ".path") == "4-6-5-3 › layer 3"
 
 
+#: How large the square of the key is, and what it stands for.
+SCALE = """() => [document.querySelector(".square").style.width,
+  document.querySelector(".unit").innerText]"""
+
+
+def typed(page, label, number):
+    """Type a number, and wait until what it moves has come to rest."""
+    page.get_by_role("spinbutton", name=label).fill(str(number))
+    page.get_by_role("spinbutton", name=label).press("Enter")
+    page.wait_for_timeout(700)
+
+
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
-def test_only_zooming_changes_the_scale(viewport, opened):
-    """One parameter has one area, whatever the method, the width and the members."""
-    scale = """() => [document.querySelector(".square").style.width,
-      document.querySelector(".unit").innerText]"""
+def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
+    """Whatever the method and the sizes; members for whom there is none are all seen, smaller."""
     with opened(xray("1-50-50-1"), viewport=viewport) as page:
         settle(page)
-        first = page.evaluate(scale)
+        first = page.evaluate(SCALE)
         for method in METHODS:
             page.locator(f'button.bar[data-method="{method}"]').click()
-            assert page.evaluate(scale) == first
-        for label in ("Members", "Width", "Hidden layers"):
-            page.get_by_role("spinbutton", name=label).fill("9")
-            page.get_by_role("spinbutton", name=label).press("Enter")
-            page.evaluate(FRAME)
-            assert page.evaluate(scale) == first
-        assert page.locator(".more").is_visible() or viewport == DESK
-        page.get_by_role("button", name="Fit", exact=True).click()
+            assert page.evaluate(SCALE) == first
+        typed(page, "Width", 20)
+        assert page.evaluate(SCALE) == first
+        typed(page, "Width", 50)
+        for members in (5, 8, 16, 64):
+            typed(page, "Members", members)
+            found = page.evaluate(SCALE)
+            assert found != first
+            page.get_by_role("button", name="Fit", exact=True).click()
+            page.wait_for_timeout(700)
+            assert page.evaluate(SCALE) == found
+        typed(page, "Members", 4)
+        assert page.evaluate(SCALE) == first
+
+
+@pytest.mark.parametrize(("viewport", "side"), [(DESK, 240), ({"width": 390, "height": 844}, 150)])
+def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, opened):
+    with opened(xray("1-50-50-1"), "#share=1", viewport=viewport) as page:
+        settle(page)
+        small = page.evaluate(SCALE)
+        page.locator('.line[data-layer="1"]').click()
+        page.wait_for_timeout(800)
+        assert page.evaluate(SCALE) != small
+        place = page.locator(".canvas").bounding_box()
+
+        def seen():
+            found = []
+            for x in range(0, int(place["width"]), 3):
+                page.mouse.move(place["x"] + x, place["y"] + 0.6 * place["height"])
+                page.evaluate(FRAME)
+                found.append(page.locator(".pointed").text_content().split(" of layer")[0])
+            return found
+
+        first = seen()
+        assert first.count("W") >= side / 3 - 1
+        assert first.count("W₁") >= side / 3 - 1 and "r₁" in first
+        page.get_by_role("button", name="Members after").click()
         page.evaluate(FRAME)
-        assert page.evaluate(scale) != first
-        assert page.locator(".more").is_hidden()
+        shown = 2 if viewport == DESK else 1
+        then = seen()
+        assert f"W{'₀₁₂₃'[1 + shown]}" in then and "W₁" not in then and "W" in then
+
+
+def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
+    told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
+    dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
+    with opened(xray("1-50-50-1", 1), "#method=single") as page:
+        page.evaluate(told)
+        page.wait_for_timeout(900)
+        assert words(page, ".gauge .head") == "10,401 parameters = 3.85 × before"
+        assert page.evaluate(dashed)
+        drawn = "() => document.querySelector('.canvas').toDataURL()"
+        seen = page.evaluate(drawn)
+        page.locator('button.bar[data-method="mc_dropout"]').click()
+        page.wait_for_timeout(900)
+        assert "before" not in words(page, ".gauge .head") and not page.evaluate(dashed)
+        page.locator('button.bar[data-method="single"]').click()
+        page.wait_for_timeout(900)
+        assert page.evaluate(drawn) != seen
 
 
 def test_bars_have_another_scale_once_the_hand_lets_go(opened):
@@ -249,28 +307,25 @@ def test_near_a_stop_the_slider_is_at_it_and_between_two_no_count_is_said(opened
             assert sum(look.is_visible() for look in looks.all()) == key
 
 
-#: What is seen whole in an SVG at a moment: the largest area, the length of the bar, and words.
+#: What is seen whole in an SVG at a moment: the largest area, words, and how many areas.
 SEEN_THEN = """(moment) => {
   const svg = document.querySelector("svg");
   svg.pauseAnimations();
   svg.setCurrentTime(moment);
   const seen = (one) => getComputedStyle(one).opacity == 1;
-  const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
   const drawn = [...svg.querySelectorAll("g[class]:not(.dashed, .inner)")].filter(seen);
   const areas = drawn.map((group) => {
     const path = svg.querySelector(group.lastChild.getAttribute("href")).getAttribute("d");
     const [, , w, h] = path.match(/-?[\\d.]+/g).map(Number);
     return w * h;
   });
-  const bar = [...svg.querySelectorAll("rect[x]:not(.ghost)")]
-    .filter((one) => seen(one.parentNode)).map((one) => one.width.animVal.value);
   const words = [...svg.querySelectorAll("g:has(> text)")].filter(seen);
-  return [Math.max(...areas), sum(bar), words.map((one) => one.textContent).join(), areas.length];
+  return [Math.max(...areas), words.map((one) => one.textContent).join(), areas.length];
 }"""
 
 
 def test_the_way_is_saved_as_a_picture_that_moves(opened):
-    """At each stop its bar is what is stored; the file needs no script and no other file."""
+    """At each stop its words say what is stored; the file needs no script and no other file."""
     picture = xray("1-50-50-1", curves=CURVES)
     with opened(picture) as page:
         with page.expect_download() as saved:
@@ -280,13 +335,11 @@ def test_the_way_is_saved_as_a_picture_that_moves(opened):
         assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
         assert re.findall('https?://[^"]*|<script|<image', text) == ["http://www.w3.org/2000/svg"]
         page.set_content(text)
-        largest, length, _, _ = page.evaluate(SEEN_THEN, 0.001)
+        largest, _, _ = page.evaluate(SEEN_THEN, 0.001)
         for stop, method in enumerate(STOPS):
-            area, bar, said, _ = page.evaluate(SEEN_THEN, 2.8 * stop + 0.001)
-            total = picture.counts[method].total
+            area, said, _ = page.evaluate(SEEN_THEN, 2.8 * stop + 0.001)
             assert area == pytest.approx(largest)  # the matrix of 50 x 50
-            assert bar / length == pytest.approx(total / picture.counts[STOPS[0]].total, rel=0.01)
-            assert f"{total:,} parameters" in said
+            assert f"{picture.counts[method].total:,} parameters" in said
         *_, said, many = page.evaluate(SEEN_THEN, 2.4)
         assert many >= 4 and not said  # four matrices on their way
 
@@ -387,9 +440,9 @@ def test_what_is_typed_counts_at_once_and_escape_takes_it_back(opened):
         assert page.evaluate(NAMED) == before
         members = page.get_by_role("spinbutton", name="Members")
         members.fill("9")
-        assert words(page, ".others").endswith("of 9")
+        assert words(page, ".numbers .others").endswith("of 9")
         members.press("Escape")
-        assert words(page, ".others").endswith("of 4")
+        assert words(page, ".numbers .others").endswith("of 4")
 
 
 def test_a_flick_changes_the_pressed_number_alone(opened):

@@ -19,8 +19,10 @@ WORDS = {
 MEMBERS = 4
 #: Of the picture: the side of a number, numbers along a side of a matrix, and between two arrays.
 UNIT, SIDE, AIR = 2, 50, 4
+#: Strips are so many times as thick: else no hatching is seen in them.
+THICK = 3
 #: From member to member; and from line to line of what is hatched.
-STEP, HATCH = (SIDE + 3) * UNIT + 6 * AIR, 6
+STEP, HATCH = (SIDE + 3 * THICK) * UNIT + 4 * AIR, 6
 
 
 def formula(method: str) -> str:
@@ -31,7 +33,7 @@ def formula(method: str) -> str:
 
 def box(x: int, y: int, rows: int, columns: int, look: str) -> str:
     """Return an array of so many numbers as a rectangle, hatched if it holds deviations."""
-    w, h = columns * UNIT, rows * UNIT
+    w, h = (UNIT * (THICK if numbers == 1 else numbers) for numbers in (columns, rows))
     drawn = f'<rect class="{look}" x="{x}" y="{y}" width="{w}" height="{h}"/>'
     if look != "deviations":
         return drawn
@@ -50,7 +52,7 @@ def letter(x: float, y: float, name: str, index: int | None = None, look: str = 
 
 def arrays(method: str, at: int, member: int | None = None) -> str:
     """Return what stands in one place: what is stored once, or what a member stores."""
-    row, thick, side = METHODS[method], UNIT + AIR, SIDE * UNIT
+    row, thick, side = METHODS[method], THICK * UNIT + AIR, SIDE * UNIT
     x, y = at + 2 * thick, 2 * thick
     below, middle, line = y + side + AIR, x + side / 2, y + side / 2 + 8
     if not member:
@@ -74,9 +76,9 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
     if row.modulated and member == 1 and not sampled:  # strips that are r and s themselves
-        parts.append(letter(x + 14, line, "r", member))
-        parts.append(letter(middle, y + 18, "s", member))
-        parts.append(letter(middle, y + side - 10, "b", member))
+        parts.append(letter(x - thick - 11, line, "r", member))
+        parts.append(letter(x + side + 12, y - AIR, "s", member))
+        parts.append(letter(x + side + 12, below + 8, "b", member))
     vectors = ("weight", "deviations") if row.has_stds else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
@@ -88,7 +90,7 @@ def picture(method: str, members: int) -> str:
     """Return what a layer stores, to scale: what is stored once at the left, then each member."""
     own = range(1, members + 1) if METHODS[method].has_members else ()
     stored = "".join(arrays(method, i * STEP, i) for i in own)
-    width, height = (1 + members) * STEP, (SIDE + 3) * UNIT + 4 * AIR
+    width, height = (1 + members) * STEP, (SIDE + 3 * THICK) * UNIT + 5 * AIR
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(WORDS[method])}">'
         f'<g class="once">{arrays(method, 0)}</g>{stored}</svg>'
@@ -100,7 +102,7 @@ class Sheet(TextTable):
 
     def html(self) -> str:
         """Return it for the book's page."""
-        blocks = []
+        blocks = [f"<p>Strips are {THICK} times as thick as to scale.</p>"]
         for row in self.rows:
             words, text, layer, whole = (escape(cell.text) for cell in row.cells)
             blocks.append(
@@ -155,7 +157,7 @@ STYLE = """<style>
 .ensedu-sheet .weight { fill: currentColor }
 .ensedu-sheet .bias { fill: currentColor; opacity: 0.5 }
 .ensedu-sheet path { stroke: currentColor; stroke-width: 1.5 }
-.ensedu-sheet .deviations { fill: none }
+.ensedu-sheet .deviations { fill: none; stroke: currentColor }
 .ensedu-sheet text { fill: var(--pst-color-text-muted); font-size: 22px }
 .ensedu-sheet :is(.name, .on) { font: italic 22px serif; text-anchor: middle }
 .ensedu-sheet .on { fill: var(--pst-color-background); font-size: 28px }

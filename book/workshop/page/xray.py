@@ -21,14 +21,14 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (322, 626), "share": (671, 864), "map": (439, 787), "layer": (752, 930),
-    "numbers": (858, 972),
+    "model": (322, 626), "share": (679, 704), "map": (439, 787), "layer": (975, 937),
+    "numbers": (858, 954),
 }  # fmt: skip
-CURVED = (842, 854)  # where it shares, with curves above the members
+CURVED = (856, 862)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (701, 690), "deep_ensemble": (573, 785), "batch_ensemble": (789, 793),
-    "rank1": (790, 919),
+    "single": (720, 702), "deep_ensemble": (555, 599), "batch_ensemble": (776, 822),
+    "rank1": (815, 919),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.

@@ -103,11 +103,16 @@ def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():
 
 @pytest.mark.parametrize("method", cheat_sheet.WORDS)
 def test_the_cheat_sheets_areas_are_the_count(method):
-    """Of a square layer whose sides are those of the picture; what is computed is not stored."""
+    """Of a square layer whose sides are those of the picture; what is computed is not stored.
+
+    Strips are drawn thicker than they are.
+    """
     drawn = BeautifulSoup(cheat_sheet.picture(method, 3), "html.parser").find_all("rect")
-    areas = [
-        int(one["width"]) * int(one["height"]) for one in drawn if one["class"] != ["computed"]
+    sides = [
+        (int(one["width"]), int(one["height"])) for one in drawn if one["class"] != ["computed"]
     ]
+    thick = cheat_sheet.THICK * cheat_sheet.UNIT
+    areas = [w * h / (cheat_sheet.THICK if thick in (w, h) else 1) for w, h in sides]
     counted = counting.layer(*2 * [cheat_sheet.SIDE], method, **size_option(method, 3))
     assert sum(areas) == counted.total * cheat_sheet.UNIT**2
 
