@@ -137,7 +137,8 @@ const dock = (() => {
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     if (copy.image) image.src = copy.image;
-    place.replaceChildren(copy.frame ?? (copy.image ? image : ""));
+    const own = copy.frame ?? (copy.image ? image : "");
+    if (place.firstChild !== own) place.replaceChildren(own);
     box.hidden = false;
   };
   const said = new MutationObserver(refresh);

@@ -13,10 +13,17 @@ export const shape = (tag, attributes = {}) => {
 const along = (ends, log, start, size) => {
   const [low, high] = log ? ends.map(Math.log10) : ends;
   const within = (value) => Math.min(ends[1], Math.max(ends[0], value));
+  const to = (value) => start + (size * ((log ? Math.log10(value) : value) - low)) / (high - low);
+  const text = (value) => {
+    const hundredths = Math.round(100 * to(value));
+    return Number.isFinite(hundredths) ? `${hundredths}e-2` : ""; // toFixed takes five times as long
+  };
+  const written = new WeakMap();
   return {
-    within,
+    within, to,
     length: ends[1] - ends[0],
-    to: (value) => start + (size * ((log ? Math.log10(value) : value) - low)) / (high - low),
+    // As text, once for all curves and redraws that share an array.
+    write: (values) => written.get(values) ?? written.set(values, values.map(text)).get(values),
     from(place) {
       const value = low + ((place - start) / size) * (high - low);
       return within(log ? 10 ** value : value);
@@ -27,10 +34,15 @@ const along = (ends, log, start, size) => {
 const path = (xs, ys, begin = "M") => {
   let [d, next] = ["", begin];
   xs.forEach((x, i) => {
-    if (Number.isFinite(ys[i])) d += `${next}${x.toFixed(2)} ${ys[i].toFixed(2)}`;
-    next = Number.isFinite(ys[i]) ? "L" : "M";
+    if (ys[i]) d += `${next}${x} ${ys[i]}`;
+    next = ys[i] ? "L" : "M";
   });
   return d;
+};
+// What stays as it is, the browser need not draw again.
+export const update = (element, attributes) => {
+  for (const [key, value] of Object.entries(attributes))
+    if (element.getAttribute(key) !== String(value)) element.setAttribute(key, value);
 };
 const KINDS = {
   line: (x, y) => path(x, y),
@@ -38,8 +50,9 @@ const KINDS = {
   bars: (x, low, high) => x.map((at, i) => path([at, at], [low[i], high[i]])).join(""),
 };
 // A dot is a line without length, whose ends are round; every other marker has corners.
-const marked = (corners) => (x, y) =>
-  x.map((at, i) => path(corners.map((one) => at + one[0]), corners.map((one) => y[i] + one[1]))).join("");
+const DOT = "h0";
+const around = (corners) => corners.map(([x, y], i, [...all]) => `${i ? "l" : "m"}${x - (all[i - 1]?.[0] ?? 0)} ${y - (all[i - 1]?.[1] ?? 0)}`).join("");
+const marked = (shape) => (x, y) => x.map((at, i) => y[i] && `M${at} ${y[i]}${shape}`).join("");
 
 // What a mark is drawn by: elements, and what gives each its path.
 const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
@@ -48,8 +61,8 @@ const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
   const line = { style, opacity: alpha ?? 1, "stroke-width": width, "stroke-dasharray": dashes.join(" ") };
   const made = kind === "band" ? [[shape("path", filled), KINDS.band]] : [];
   if (width) made.push([shape("path", line), KINDS[kind]]);
-  if (round) made.push([shape("path", { ...line, "stroke-width": marker.size, "stroke-linecap": "round" }), marked([[0, 0], [0, 0]])]);
-  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(marker.corners)]);
+  if (round) made.push([shape("path", { ...line, "stroke-width": marker.size, "stroke-linecap": "round" }), marked(DOT)]);
+  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(around(marker.corners))]);
   return made;
 };
 
@@ -83,14 +96,14 @@ export const plot = (holder, parts, built) => {
       return { x: along(x, log[0], left, width), y: along(y, log[1], top + height, -height), marks: drawn, view };
     });
     const draw = (numbers, words) => {
-      group.setAttribute("aria-label", words);
+      update(group, { "aria-label": words });
       for (const { x, y, marks, view } of made) {
         for (const { of: [first, ...others], own } of marks) {
-          const places = [numbers[first].map(x.to), ...others.map((name) => numbers[name].map(y.to))];
-          const gone = places.some((axis) => !axis.some(Number.isFinite)); // it fades where it was
+          const places = [x.write(numbers[first]), ...others.map((name) => y.write(numbers[name]))];
+          const gone = places.some((axis) => !axis.some(Boolean)); // it fades where it was
           for (const [element, d] of own) {
             element.classList.toggle("ensedu-gone", gone);
-            if (!gone) element.setAttribute("d", d(...places));
+            if (!gone) update(element, { d: d(...places) });
           }
         }
         const ended = ({ of }) => Number.isFinite(numbers[of[1]].at(-1));
@@ -100,9 +113,9 @@ export const plot = (holder, parts, built) => {
         const ends = named.map(({ of: [, name] }) => y.to(numbers[name].at(-1)));
         apart(ends, view.y - LINE / 2, view.y + view.height + LINE / 2).forEach((place, i) => {
           const [[words, lead], right] = [named[i].named, view.x + view.width];
-          words.setAttribute("transform", `translate(${right + BEGIN} ${place + MIDDLE})`);
+          update(words, { transform: `translate(${right + BEGIN} ${place + MIDDLE})` });
           const end = x.to(numbers[named[i].of[0]].at(-1));
-          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([end, right + BEGIN - 3], [ends[i], place]) : "");
+          update(lead, { d: Math.abs(place - ends[i]) > 2 ? `M${end} ${ends[i]}L${right + BEGIN - 3} ${place}` : "" });
         });
       }
     };
