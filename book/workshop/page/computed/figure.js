@@ -1,6 +1,6 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
-import { arrive, asRead, controlOf, enroll, keepAbove, mark } from "../common/figures.js";
+import { arrive, asRead, controlOf, enroll, keepAbove, mark, rewrite } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
 import { grip, plot, shape, update } from "./plot.js";
 
@@ -33,7 +33,7 @@ const setUpFigure = (root) => {
     const sentence = fill(words[numbers.said ?? 0], { ...state, ...numbers });
     drawing.draw(numbers, sentence);
     small?.draw(numbers, "");
-    if (live.textContent !== sentence) live.textContent = sentence;
+    rewrite(live, sentence);
     mark(name, setting());
     if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
     for (const one of follow) one(numbers);
