@@ -77,7 +77,7 @@ class Carried:
                     axes.plot(best, line[best], MARKERS[method], color=own, ms=9)
                 axes.set(xscale="log", xlim=(0.9, 9.5), ylim=ends_around(every), xlabel="members")
                 number_ticks(axes, [*line])
-                axes.set_title(f"{LABELS[method]}, NLL", loc="left")
+                axes.set_title(f"{LABELS[method]}, NLL")
                 name_curves(figure, axes)
         return figure
 
@@ -113,7 +113,7 @@ class PullOfOthers:
             axes.set(xscale="log", yscale="log", xlim=(x[0] / 1.2, x[-1] * 1.2), ylim=(0.015, 0.5))
             axes.set(xlabel="width")
             number_ticks(axes, x, [0.03, 0.1, 0.3])
-            axes.set_title("what the others add, own pull = 1", loc="left")
+            axes.set_title("what the others add, own pull = 1")
             name_curves(figure, axes)
         return figure
 
