@@ -55,7 +55,7 @@ OURS = color("mean_field")
 EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
 MISFIT: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": ":"}
-TURN = np.linspace(0, 2 * np.pi, 200)
+TURN = np.linspace(0, 2 * np.pi, 101)
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
 
 
