@@ -2,6 +2,7 @@
 const NARROW = matchMedia("(max-width: 600px)");
 const LINE = 14.4; // points, of names below each other
 const [BEGIN, MIDDLE] = [17.3, 3.9]; // from a curve's end to its name, and below the name's middle
+const FINE = 100; // of a point: inside a panel all is counted in whole ones, which are written fastest
 
 export const shape = (tag, attributes = {}) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -15,8 +16,8 @@ const along = (ends, log, start, size) => {
   const within = (value) => Math.min(ends[1], Math.max(ends[0], value));
   const to = (value) => start + (size * ((log ? Math.log10(value) : value) - low)) / (high - low);
   const text = (value) => {
-    const hundredths = Math.round(100 * to(value));
-    return Number.isFinite(hundredths) ? `${hundredths}e-2` : ""; // toFixed takes five times as long
+    const place = Math.round(FINE * to(value));
+    return Number.isFinite(place) ? `${place}` : "";
   };
   const written = new WeakMap();
   return {
@@ -51,17 +52,20 @@ const KINDS = {
 };
 // A dot is a line without length, whose ends are round; every other marker has corners.
 const DOT = "h0";
-const around = (corners) => corners.map(([x, y], i, [...all]) => `${i ? "l" : "m"}${x - (all[i - 1]?.[0] ?? 0)} ${y - (all[i - 1]?.[1] ?? 0)}`).join("");
+const around = (corners) => {
+  const [ends, before] = [corners.map((one) => one.map((way) => Math.round(FINE * way))), [0, 0]];
+  return ends.map((one, i) => `${i ? "l" : "m"}${one.map((way, axis) => way - (ends[i - 1] ?? before)[axis]).join(" ")}`).join("");
+};
 const marked = (shape) => (x, y) => x.map((at, i) => y[i] && `M${at} ${y[i]}${shape}`).join("");
 
 // What a mark is drawn by: elements, and what gives each its path.
 const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
   const round = marker && !marker.corners.length;
   const filled = { style: `${style}; fill: var(--ink); stroke: none`, opacity: alpha ?? 1 };
-  const line = { style, opacity: alpha ?? 1, "stroke-width": width, "stroke-dasharray": dashes.join(" ") };
+  const line = { style, opacity: alpha ?? 1, "stroke-width": FINE * width, "stroke-dasharray": dashes.map((dash) => FINE * dash).join(" ") };
   const made = kind === "band" ? [[shape("path", filled), KINDS.band]] : [];
   if (width) made.push([shape("path", line), KINDS[kind]]);
-  if (round) made.push([shape("path", { ...line, "stroke-width": marker.size, "stroke-linecap": "round" }), marked(DOT)]);
+  if (round) made.push([shape("path", { ...line, "stroke-width": FINE * marker.size, "stroke-linecap": "round" }), marked(DOT)]);
   else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(around(marker.corners))]);
   return made;
 };
@@ -84,26 +88,29 @@ export const plot = (holder, parts, built) => {
     const group = shape("g", { role: "img" });
     const made = panels.map(({ box, x, y, log, marks }) => {
       const [left, top, width, height] = box;
-      const view = { x: left, y: top, width, height, viewBox: box.join(" ") };
+      const view = { x: left, y: top, width, height, viewBox: box.map((size) => FINE * size).join(" ") };
       const drawn = marks.toSorted((a, b) => a.order - b.order).map(({ of, clip, colors, name, ...looks }) => {
         const style = `--light: ${colors[0]}; --dark: ${colors[1]}`;
         const [own, panel] = [pieces({ style, ...looks }), shape("svg", { ...view, overflow: clip ? "hidden" : "visible" })];
         const named = name ? [shape("path", { d: name, style: `${style}; fill: var(--ink); stroke: none` }), shape("path", { style, opacity: 0.7 })] : [];
         panel.append(...own.map(([element]) => element));
         group.append(panel, ...named);
-        return { of, own, named };
+        return { of, own, named, drawn: [] };
       });
       return { x: along(x, log[0], left, width), y: along(y, log[1], top + height, -height), marks: drawn, view };
     });
     const draw = (numbers, words) => {
       update(group, { "aria-label": words });
       for (const { x, y, marks, view } of made) {
-        for (const { of: [first, ...others], own } of marks) {
+        for (const mark of marks) {
+          const { of: [first, ...others], own, drawn } = mark;
           const places = [x.write(numbers[first]), ...others.map((name) => y.write(numbers[name]))];
+          if (places.every((axis, i) => axis === drawn[i])) continue;
+          mark.drawn = places;
           const gone = places.some((axis) => !axis.some(Boolean)); // it fades where it was
           for (const [element, d] of own) {
             element.classList.toggle("ensedu-gone", gone);
-            if (!gone) update(element, { d: d(...places) });
+            if (!gone) element.setAttribute("d", d(...places));
           }
         }
         const ended = ({ of }) => Number.isFinite(numbers[of[1]].at(-1));
