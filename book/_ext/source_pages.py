@@ -15,7 +15,7 @@ from pathlib import Path
 from docutils import nodes
 
 from workshop.experiments import location
-from workshop.page.figure_menu import Code
+from workshop.page.explorer_page import Code
 from workshop.page.frames import SITE
 
 PAGES, RESULTS = "code/", "_static/results/"

@@ -3,6 +3,7 @@
 import ast
 import io
 import itertools
+import re
 from contextlib import ExitStack, redirect_stdout, suppress
 from functools import cache
 from unittest import mock
@@ -27,6 +28,10 @@ LIGHT = WIDE, NARROW = Look(), Look(narrow=True)
 #: Colors of a light page, those of entries, which no page changes, and both ends of a color map.
 HOUSE = {*DARK, *INKS, *(to_hex(style.heat_colors()(0.5 + sign * 0.42)) for sign in (1, -1))}
 CALLED = {label: key for key, label in LABELS.items()}
+# The sentence under a figure says one thing: so many words, so many numbers, and no more.
+MOST_WORDS, MOST_NUMBERS = 20, 3
+NUMBER = re.compile(r"[-−+±]?\d[\d,]*(\.\d+)?(e[-−+]?\d+)?")
+AROUND = "()[]{}.,;:!?%×°\"'“”"  # what may stand before or behind a word
 
 
 def drawn(draw, look=WIDE):
@@ -103,7 +108,11 @@ def readable(figure, look):
 
 
 def of_the_house(figure):
-    """Fail unless methods have their colors and markers, and all else a color of the house."""
+    """Fail unless methods have their colors and markers, all else a color of the house, and titles
+    stand left.
+    """
+    centered = [axes.get_title("center") for axes in figure.axes]
+    assert not any(centered), centered
     for color, what, marker in colors_of(figure):
         assert color in HOUSE, (what, color)
         method = CALLED.get(" ".join(what.split()))
@@ -117,6 +126,14 @@ def colors_of(figure):
     found = [(to_hex(text.get_color()), text.get_text(), None) for text in texts(figure)]
     lines = [line for line in figure.findobj(Line2D) if line.get_visible()]
     return found + [(to_hex(one.get_color()), one.get_label(), one.get_marker()) for one in lines]
+
+
+def too_much(sentence):
+    """Return what a sentence has too much of, in words; nothing of one that says one thing."""
+    words = [word.strip(AROUND) for word in sentence.split() if any(map(str.isalnum, word))]
+    numbers = list(filter(NUMBER.fullmatch, words))
+    kinds = {"words": (len(words), MOST_WORDS), "numbers": (len(numbers), MOST_NUMBERS)}
+    return " and ".join(f"{found} {kind}" for kind, (found, most) in kinds.items() if found > most)
 
 
 def holds(figure, values):

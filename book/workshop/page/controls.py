@@ -1,7 +1,7 @@
-"""The controls of an explorer: buttons for a few values, else a slider of numbers or a list."""
+"""The controls of an explorer, buttons, a slider or a list, and the sentence that answers them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from math import ceil
 from typing import Any, Literal
@@ -64,6 +64,14 @@ def controls(choices: Mapping[str, Sequence[Any]], values: Mapping[str, Any], ke
     )
     return (
         f'<div class="ensedu-sliders" role="group" aria-label="{escape(names)}" hidden>{rows}</div>'
+    )
+
+
+def live_sentence(sentence: str, others: Iterable[str]) -> str:
+    """Return it as HTML, with room for the longest of those that may stand in its place."""
+    return (
+        f'<div class="ensedu-said" data-longest="{escape(max(others, key=len))}">'
+        f'<p class="ensedu-live" role="status">{escape(sentence)}</p></div>'
     )
 
 

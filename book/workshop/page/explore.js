@@ -1,6 +1,6 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
-import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, keepAbove, mark, onPage } from "./common/figures.js";
+import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, keepAbove, mark, onPage, rewrite } from "./common/figures.js";
 
 const PHONE = matchMedia("(max-width: 600px)");
 const FORCED = matchMedia("(forced-colors: active)");
@@ -137,7 +137,8 @@ const dock = (() => {
     if (!copy || mine !== turn) return;
     words.replaceChildren(copy.words);
     if (copy.image) image.src = copy.image;
-    place.replaceChildren(copy.frame ?? (copy.image ? image : ""));
+    const own = copy.frame ?? (copy.image ? image : "");
+    if (place.firstChild !== own) place.replaceChildren(own);
     box.hidden = false;
   };
   const said = new MutationObserver(refresh);
@@ -162,7 +163,7 @@ const dock = (() => {
     const text = [...(shown.root.closest("section")?.querySelectorAll(":scope > p") ?? [])].at(-1) ?? figure; // it may be wider
     box.style.setProperty("--ensedu-room", `${innerWidth - text.getBoundingClientRect().right}px`);
     const live = shown.root.querySelector(".ensedu-live"); // an X-ray and a trainer tell by themselves
-    if (live) said.observe(live, { childList: true });
+    if (live) said.observe(live, { characterData: true, subtree: true });
     lend();
     way.textContent = `To ${figure.querySelector(".caption-number")?.textContent.trim() || "the figure"}`;
     way.href = `#${figure.id || shown.root.dataset.name}`;
@@ -253,7 +254,7 @@ const setUp = (root, number) => {
     if (mine !== turn) return;
     cross(frame, () => place(index, look, next.src));
     for (const image of root.querySelectorAll(".ensedu-frame picture img")) if (image.alt) image.alt = alts[index]; // that of an axis is not heard
-    live.textContent = alts[index];
+    rewrite(live, alts[index]);
     hidePointed?.();
     root.dataset.shown = String(index);
     if (look === PAPER) return;

@@ -1,6 +1,8 @@
 """Sliders over any figure function: live in a kernel, over frames drawn at build time on a page."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -9,16 +11,15 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import book_build, checks
-from workshop.page import figure_menu, slider_checks
-from workshop.page.explorer_page import page
-from workshop.page.frame_source import FrameSource
+from workshop.page import explorer_page, slider_checks
+from workshop.page.controls import as_read, kind, setting, words
+from workshop.page.frames import check_letters, ranges
 from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
+from workshop.plot.style import look, png
 
 if TYPE_CHECKING:
     import ipywidgets
-
-    from workshop.page.explorer_widget import ExplorerWidget
 
 __all__ = ["BUNDLE", "DrawnFigure", "Explorer", "explore"]
 
@@ -26,6 +27,7 @@ BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider
+WIDGETS = {"buttons": "ToggleButtons", "list": "Dropdown", "slider": "SelectionSlider"}
 
 
 @runtime_checkable
@@ -138,7 +140,7 @@ def explore(
         _check_linked(linked, choices)
     return Explorer(
         draw, alt, values, choices, caption=caption, name=name, rescale=rescale, linked=linked,
-        stays=stays, tables=figure_menu.checked_tables(table), formula=formula,
+        stays=stays, tables=explorer_page.checked_tables(table), formula=formula,
     )  # fmt: skip
 
 
@@ -174,7 +176,7 @@ class Explorer:
             self._group.append(self)
         self.values, self.choices = values, choices
         self.caption, self.name, self.rescale, self.stays = caption, name, rescale, stays
-        self.sources, self.formula = (tables, figure_menu.code_of_draw(draw)), formula
+        self.sources, self.formula = (tables, explorer_page.code_of_draw(draw)), formula
         # Drawn at once: an error while a notebook shows the object would not stop the notebook.
         self.alt()
         if folder := book_build.folder():
@@ -206,15 +208,13 @@ class Explorer:
 
     def widget(self) -> "ipywidgets.VBox":
         """Return sliders, the frame in words, the frame, caption and sources as one widget."""
-        from workshop.page.explorer_widget import ExplorerWidget  # pages and scripts do without it
-
         self._widget = ExplorerWidget(self)
         return self._widget.box
 
     def _page(self, folder: str) -> str:
         """Return the form for a page, whose frames are drawn once."""
         if folder not in self._pages:
-            self._pages[folder] = page(self, Path(folder))
+            self._pages[folder] = explorer_page.page(self, Path(folder))
         return self._pages[folder]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -222,6 +222,105 @@ class Explorer:
             return {"text/plain": repr(self), "text/html": self._page(folder)}
         bundle = {"text/plain": repr(self), "image/png": self.source.png(self.values)}
         return self.widget()._repr_mimebundle_() | bundle if self.choices else bundle
+
+
+class FrameSource:
+    """Draws a figure for the values of sliders, keeps it as a PNG, and compares all that it drew.
+
+    Axes and color ranges must be those of the first figure, unless they are `rescaled`.
+    """
+
+    def __init__(
+        self, draw: Callable[..., matplotlib.figure.Figure], alt: str | Callable[..., str],
+        rescaled: bool,
+    ) -> None:  # fmt: skip
+        self._draw, self._alt, self._rescaled = draw, alt, rescaled
+        self._pngs: dict[tuple[Any, ...], bytes] = {}
+        self._ranges: dict[Any, tuple[Mapping[str, Any], dict[str, Any]]] = {}
+
+    def say(self, values: Mapping[str, Any]) -> str:
+        """Return the figure for these values in words."""
+        words = self._alt if isinstance(self._alt, str) else self._alt(**values)
+        if not isinstance(words, str) or not words.strip():
+            raise TypeError(f"alt must return a string that is not empty, got {words!r}")
+        return words
+
+    def png(self, values: Mapping[str, Any]) -> bytes:
+        """Return the figure for these values as a PNG."""
+        key = tuple(values.values())
+        if key not in self._pngs:
+            self._pngs[key] = png(self.figure(values))
+        return self._pngs[key]
+
+    def readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
+        """Return the figure for these values, whose letters can be read on a page."""
+        figure = self.figure(values)
+        check_letters(figure, look())
+        return figure
+
+    def figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
+        """Return the figure for these values, as it was drawn."""
+        figure = self._draw(**values)
+        if not isinstance(figure, matplotlib.figure.Figure):
+            raise TypeError(
+                f"draw must return a matplotlib Figure, got {figure!r} ({type(figure).__name__})"
+            )
+        if "matplotlib.pyplot" in sys.modules:  # or a notebook shows pyplot's figures as well
+            sys.modules["matplotlib.pyplot"].close(figure)
+        if not self._rescaled:
+            self._compare(values, ranges(figure))
+        return figure
+
+    def _compare(self, values: Mapping[str, Any], found: dict[str, Any]) -> None:
+        """Raise unless what this frame shows has the axes and colors of the first one."""
+        before, first = self._ranges.setdefault(look(), (values, found))
+        for what in first.keys() & found.keys():
+            if first[what] != found[what]:
+                raise ValueError(
+                    "draw must keep axes and color ranges over all frames, or rescale must say "
+                    f"why not: the {what} has {first[what]} at {setting(before)}, "
+                    f"{found[what]} at {setting(values)}"
+                )
+
+
+class ExplorerWidget:
+    """The sliders of an explorer, and in `box` all that is shown."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        import ipywidgets  # pages and scripts do without it
+
+        self._choices = explorer.choices
+        self._sliders = {
+            name: getattr(ipywidgets, WIDGETS[kind(options)])(
+                options=[(as_read(option), option) for option in options],
+                value=explorer.values[name],
+                description=words(name),
+                style={"description_width": "initial"},
+            )
+            for name, options in explorer.choices.items()
+        }
+        image = ipywidgets.Image(format="png", layout={"max_width": "100%", "width": "740px"})
+        below = explorer_page.text(*explorer.sources)
+        under = f"<br><small>{escape(below)}</small>" if below else ""
+        said = ipywidgets.HTML()
+        caption = ipywidgets.HTML(f"<em>{escape(explorer.caption)}</em>{under}")
+
+        def update(change: Any = None) -> None:
+            explorer.values = {name: slider.value for name, slider in self._sliders.items()}
+            image.value = explorer.source.png(explorer.values)
+            said.value = f"<p>{escape(explorer.alt())}</p>"
+            explorer.lead()
+
+        update()
+        for slider in self._sliders.values():
+            slider.observe(update, names="value")
+        self.box = ipywidgets.VBox([*self._sliders.values(), said, image, caption])
+
+    def follow(self, values: Mapping[str, Any]) -> None:
+        """Move the sliders to these values, where they have them."""
+        for name in values.keys() & self._sliders.keys():
+            if values[name] in self._choices[name]:
+                self._sliders[name].value = values[name]
 
 
 def _listed(options: list[Any]) -> str:

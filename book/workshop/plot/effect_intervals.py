@@ -93,7 +93,7 @@ def effect_intervals(
             sure = [name for name, (low, _, high) in table.items() if low > 0 or high < 0]
             sure = sure if resolved is None else resolved.get(title, ())
             pad = 72 * LINE * lines[title] + 5
-            axes.set_title(heads[title], loc="left", pad=pad, fontsize=SMALL, weight="bold")
+            axes.set_title(heads[title], pad=pad, fontsize=SMALL, weight="bold")
             low, high = ends
             half = inches(below[title]) / 2
             zero = min(max(-width * low / (high - low), half), width - half) / width
@@ -119,7 +119,8 @@ def effect_intervals(
                     axes.annotate(words, (1, above_row), (0, 0), **pen | {"ha": "right"})
                 else:
                     pen |= {"xycoords": "data", "ha": "center", "va": "bottom"}
-                    axes.annotate(words, (table[name][1], y), (0, 6), **pen)
+                    aside = _aside_from_zero(table[name][1], words, ends, width)
+                    axes.annotate(words, (table[name][1], y), (aside, 6), **pen)
             axes.set_label(title)
             axes.set_xlabel(xlabel, fontsize=SMALL)
             axes.set_ylim(len(names), 0)
@@ -140,6 +141,15 @@ def _draw_interval(
         [mean], [y], marker=MARKERS.get(method, "o"), ms=8, color=own, mfc=own if sure else PAGE,
         mew=1.6, label=f"{name}, mean",
     )  # fmt: skip
+
+
+def _aside_from_zero(mean: Number, words: str, ends: Ends, width: Number) -> float:
+    """Return by how many points the number above a mean stands aside, off the line at 0."""
+    half, inch = inches(words) / 2 + 0.05, width / (ends[1] - ends[0])
+    side = 1 if mean >= 0 else -1
+    if inch * max(side * end for end in ends) < 2 * half:  # there it would leave the panel
+        side = -side
+    return 72 * side * max(0.0, half - side * mean * inch)
 
 
 def _decimals_for(ends: Ends) -> int:

@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 from numpy import ndarray as Array
 
@@ -51,8 +52,8 @@ AIRS = 0.34, 0.25
 BAND: dict[str, Any] = {"fc": (MUTED, 0.25), "ec": (MUTED, 0.75), "lw": 0.6}
 #: Inches between an interval and the line at 0 that it leaves out.
 GAP = 0.028
-#: Where names stand on the lines of a narrow page's axes, these pause.
-LANE: dict[str, Any] = {"color": PAGE, "lw": 0, "zorder": 1.5}
+#: Where names stand on the lines of a narrow page's axes, these keep off their letters.
+OFF_LINES = [withStroke(linewidth=3, foreground=PAGE)]
 #: Rows from which on the numbers of the axis stand above them as well.
 LONG = 8
 #: Points from an end of the axis to such a number.
@@ -175,7 +176,7 @@ def _draw(
         said = style | known[name] | {"color": INK if known[name] else SHARED}
         if narrow:
             at = top + y - 0.06
-            axes.axhspan(y - above - ABOVE * (not k), y, **LANE)
+            style["path_effects"] = said["path_effects"] = OFF_LINES
             write(figure, left, at, names[name], color=own, weight="bold", **style)
             write(figure, left + width, at, words[name], ha="right", **said)
         else:

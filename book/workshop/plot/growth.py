@@ -23,7 +23,7 @@ def growth_curves(
     relative_to: str | None = None,
     level: tuple[str, float] | None = None,
 ) -> Figure:
-    """Draw one curve a method over `x`, with its name at its right end, and a tick at each x.
+    """Draw one curve a method over `x`, with its name at its right end, and ticks at some x.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def growth_curves(
         axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
         axes.set(ylim=ylim, xlabel=xlabel)
         axes.set_yticks([*rises], [*rises.values()])
-        axes.set_title(ylabel, loc="left")
+        axes.set_title(ylabel)
         axes.minorticks_off()
         label_ticks(axes, x)
         name_curves(figure, axes)

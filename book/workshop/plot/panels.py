@@ -387,15 +387,16 @@ def mark_cut(axes: Axes) -> None:
 
 
 def label_ticks(axes: Axes, values: Sequence[Number] | np.ndarray) -> None:
-    """Set ticks of x, and label those that have room beside the one before."""
+    """Set those ticks of x whose labels have room beside the one before."""
     width = axes.get_position().width * look().width
-    words, end = [], -1.0
+    words: dict[Number, str] = {}
+    end = -1.0
     for value in values:
         text, middle = text_layout.number_in_words(value), _inches_on(axes.xaxis, value, 0, width)
         half = inches(text) / 2
-        words.append(text if middle - half >= end + 0.1 else "")
-        end = middle + half if words[-1] else end
-    axes.set_xticks(values, words)
+        if middle - half >= end + 0.1:
+            words[value], end = text, middle + half
+    axes.set_xticks([*words], [*words.values()])
 
 
 def key_room() -> float:

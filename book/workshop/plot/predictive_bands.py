@@ -114,7 +114,7 @@ def predictive_bands(
             above=0.1 + 0.22 * lines, below=BELOW, top=LINE * key_rows(entries) + 0.06,
         )  # fmt: skip
         for axes, title, group in zip(found, titles, groups, strict=True):
-            axes.set_title(title, loc="left", pad=4, color=color(group[0].method), **bold)
+            axes.set_title(title, pad=4, color=color(group[0].method), **bold)
             for belief in group:
                 _draw_belief(axes, x, belief, alone=not together)
             if truth is not None:
@@ -135,13 +135,19 @@ def predictive_bands(
     return figure
 
 
+def fill_band(
+    axes: Axes, x: Array, mean: Array, std: Array, own: str, alpha: float = BAND, **options: Any
+) -> None:
+    """Fill two standard deviations to both sides: faint, so that curves are seen, with an edge."""
+    low, high = mean - 2 * std, mean + 2 * std
+    axes.fill_between(x, low, high, fc=(own, alpha), ec=own, lw=0.8, **options)
+
+
 def _draw_belief(axes: Axes, x: Array, belief: Belief, alone: bool) -> None:
     own, called = color(belief.method), label(belief.method)
     if belief.banded:
-        low, high = belief.mean - 2 * belief.std, belief.mean + 2 * belief.std
         alpha = BAND if alone else 0.18
-        looks = {"fc": (own, alpha), "ec": own, "lw": 0.8, "label": f"{called}, ± 2 std"}
-        axes.fill_between(x, low, high, **looks)
+        fill_band(axes, x, belief.mean, belief.std, own, alpha, label=f"{called}, ± 2 std")
     if belief.members is not None and belief.several and alone:
         alpha = 0.45 if len(belief.members) > FEW else 0.8
         axes.plot(x, belief.members.T, color=own, lw=0.9, alpha=alpha, label=f"{called}, member")

@@ -139,11 +139,11 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
     }  # fmt: skip
     budget = choosing.Budget(beside, of)
     for limits, left, better in (
-        ((1, 1, 1), 1, "none of them for sure"), ((4, 2, 4), 2, "deep ensemble"),
+        ((1, 1, 1), 1, "none for sure"), ((4, 2, 4), 2, "deep ensemble"),
         ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
     ):  # fmt: skip
         state = dict(zip(budget.choices, limits, strict=True))
-        assert budget.say(*limits) == f"Better than one network: {better}. {left} of 4 remain."
+        assert budget.say(*limits) == f"{left} of 4 remain; better:\n{better}."
         figure = drawn(lambda state=state: budget.draw(**state))
         lines = [line for axes in figure.axes for line in axes.lines]
         struck = {one.get_ydata()[0] for one in lines if one.get_label() == "_struck"}

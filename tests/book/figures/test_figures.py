@@ -25,11 +25,11 @@ from tests.book.looking import (
     holds,
     of_the_house,
     readable,
+    too_much,
 )
 from workshop.figures.learning import more_from_one_network
 from workshop.figures.theory import rank_1_perturbations
 from workshop.page.frames import ranges
-from workshop.page.sentences import too_much
 from workshop.plot.renderings import color_mapped
 from workshop.plot.style import MARKERS, PAGE, PALETTE, Look
 

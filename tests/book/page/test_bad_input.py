@@ -12,7 +12,7 @@ from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
-from workshop.page.figure_menu import checked_tables
+from workshop.page.explorer_page import checked_tables
 from workshop.page.live import live, toys, trainer_state
 from workshop.page.live.trainer_state import ChoiceField
 from workshop.page.method_table import method_table

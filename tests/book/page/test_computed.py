@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.book.looking import drawn, figures, words
+from tests.book.looking import drawn, figures, too_much, words
 from workshop import measured
 from workshop.drawings import seen
 from workshop.experiments.digit_networks import TRIES
@@ -18,7 +18,6 @@ from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page.computed import BUNDLE, plain
 from workshop.page.computed.guessing import WORDS
 from workshop.page.digit import EXAMPLES, START, DrawDigit
-from workshop.page.sentences import too_much
 from workshop.plot.moving import PREFIX, bare, moving_parts
 from workshop.stored_networks import packed, probabilities, unpacked
 

@@ -16,7 +16,7 @@ from workshop.experiments import QUESTIONS, location
 from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
-from workshop.page.figure_menu import Code, code_of_draw, menu
+from workshop.page.explorer_page import Code, code_of_draw, menu
 from workshop.page.figure_numbers import MOST_CELLS, MOST_KB, numbers, table
 
 

@@ -10,6 +10,7 @@ from bs4 import BeautifulSoup
 
 from ensedu import counting
 from ensedu.methods import size_option
+from tests.book.looking import too_much
 from workshop.page import scripts
 from workshop.page.controls import controls, kind, setting
 from workshop.page.live.toys import Random
@@ -17,7 +18,6 @@ from workshop.page.live.trainer_state import ChoiceField, NumberField
 from workshop.page.method_table import method_table
 from workshop.page.practice import RIGHT, UNFINISHED, attempt
 from workshop.page.scripts import Bundle
-from workshop.page.sentences import too_much
 
 AB = ["a", "b"]
 

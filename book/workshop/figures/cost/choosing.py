@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 
 from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, NAME_OF_ZERO, WAYS, keep_off_zero
+from workshop.plot.forest import BAND, NAME_OF_ZERO, OFF_LINES, WAYS, keep_off_zero
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import (
     EDGE,
@@ -93,8 +92,8 @@ class Budget(Computed):
         self.names, self.words = names, []
         for paid in product((False, True), repeat=len(better)):
             found = [names[name] for name, one in zip(better, paid, strict=True) if one]
-            said = ", ".join(found) or "none of them for sure"
-            self.words.append(f"Better than one network: {said}. {{fit}} of {len(names)} remain.")
+            said = ", ".join(found) or "none for sure"
+            self.words.append(f"{{fit}} of {len(names)} remain; better:\n{said}.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
         """Return which prices are too high, how many contestants are left, and who is not."""
@@ -147,8 +146,8 @@ class Budget(Computed):
                 middle = under + air + (k + 0.5) * step - narrow * 0.06
                 at = middle - narrow * (step / 2 - 0.1)
                 style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
-                if narrow:  # lines of its panel keep off its letters
-                    style["path_effects"] = [withStroke(linewidth=3, foreground=PAGE)]
+                if narrow:
+                    style["path_effects"] = OFF_LINES
                 write(figure, x, at, words, va="center", **style)
                 named = place(figure, x, at - step / 2, wide, step)
                 named.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)

@@ -143,7 +143,7 @@ class Diversity:
                 where, side = BESIDE[name]
                 beside(axes, name, places[0], where, own, ha=side, weight="bold")
             axes.set(xlabel="two members disagree, %")
-            axes.set_title("NLL of the ensemble: lower is better", loc="left")
+            axes.set_title("NLL of the ensemble: lower is better")
             axes.set(xscale="log", ylim=(0.06, 0.16))
             axes.minorticks_off()
             set_axis(axes.xaxis, (0.15, 12), {x: f"{x:g}" for x in (0.2, 0.5, 1, 2, 5, 10)})

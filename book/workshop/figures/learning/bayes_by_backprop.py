@@ -55,7 +55,7 @@ OURS = color("mean_field")
 EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
 MISFIT: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": ":"}
-TURN = np.linspace(0, 2 * np.pi, 200)
+TURN = np.linspace(0, 2 * np.pi, 101)
 PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
 
 
@@ -115,7 +115,7 @@ class Tug:
                 axes.plot(sigma, y, label=name, **style)
             axes.plot([best], [sum(self.parts(points, best))], "o", ms=9, color=INK, label="least")
             axes.set(xscale="log", xlim=(0.02, 2), ylim=(0, 6), xlabel="σ of the slope")
-            axes.set_title("nats", loc="left")
+            axes.set_title("nats")
             number_ticks(axes, x=[0.02, 0.05, 0.1, 0.2, 0.5, 1, 2])
             write_key(figure, {name: style for name, (_, style) in parts.items()})
         return figure
@@ -175,7 +175,7 @@ class Lines(Computed):
                 curves.append((found[name], own | {"gid": moves("x", name)}))
             write_key(figure, key)
             left.set(xlim=(-1.5, 1.5), ylim=(-0.5, 0.5))
-            left.set_title("two weights", loc="left")
+            left.set_title("two weights")
             left.set(xlabel="intercept − exact mean", ylabel="slope − exact mean")
             draw_doubt(right, self.x, curves, found["inputs"], gid=moves("inputs", "foot"))
             right.set(xlim=(-2, 5), ylim=(0, 1))
@@ -189,7 +189,7 @@ def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -
     foot: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "clip_on": False} | ticks
     axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
     axes.set(xlabel="x (ticks: data)")
-    axes.set_title("standard deviation of f(x)", loc="left")
+    axes.set_title("standard deviation of f(x)")
 
 
 @dataclass(eq=False)
@@ -209,7 +209,7 @@ class Distances:
             right = ends_room(self.names.values())
             figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
             axes.set_yscale("function", functions=(np.sqrt, np.square))
-            axes.set_title("σ over NUTS's (square-root scale)", loc="left")
+            axes.set_title("σ over NUTS's (square-root scale)")
             axes.set(xlim=(-0.2, 2.15), ylim=(0, 5))
             axes.set_xticks(range(3), places)
             number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])

@@ -76,7 +76,7 @@ class Members:
                 axes.plot(sizes, own.law, color=blue, lw=1.4)
                 axes.plot(sizes, own.mean, "o", color=blue, ms=6)
                 axes.plot(1, own.mean[0], "o", color=gray, ms=8)
-                axes.set_title(f"{title}, {UNIT[data] if title == 'RMSE' else 'nats'}", loc="left")
+                axes.set_title(f"{title}, {UNIT[data] if title == 'RMSE' else 'nats'}")
                 axes.set(xlabel="members", xticks=[1, 2, 5, sizes[-1]])
                 air = AIR * np.ptp(every)
                 axes.set_ylim(every.min() - air, every.max() + air)
@@ -120,7 +120,7 @@ class NewRows:
             axes.vlines(rows, self.low, self.high, color=blue, lw=2)
             axes.plot(rows, self.mean, "_", color=blue, ms=6, mew=2)
             axes.plot(rows, self.true, "o", color=INK, ms=4)
-            axes.set_title(self.title, loc="left")
+            axes.set_title(self.title)
             axes.set(xlabel="new row, by its prediction", xticks=[1, len(rows)])
             name_ends(figure, axes, [
                 (name, len(rows), float(values[-1]), INK if values is self.true else blue)

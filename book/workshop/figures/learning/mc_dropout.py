@@ -64,7 +64,7 @@ class Spread:
             figure, (left, right) = panels(2, height=HIGH, sharey=True)
             left.plot([*self.by_rate], [*self.by_rate.values()], "o-", color=OURS)
             left.set(xlabel="rate")
-            left.set_title("standard deviation of passes", loc="left")
+            left.set_title("standard deviation of passes")
             for words, (method, own) in self.by_number.items():
                 right.plot([*own], [*own.values()], "o-", color=color(method))
                 beside(
@@ -77,7 +77,7 @@ class Spread:
                     weight="bold",
                 )
             right.set(xlabel="points")
-            right.set_title("the same, with more points", loc="left")
+            right.set_title("the same, with more points")
             for axes, values in ((left, [*self.by_rate]), (right, [*own])):
                 axes.set(xscale="log", ylim=(0, 0.19), yticks=[0, 0.05, 0.1, 0.15])
                 number_ticks(axes, values)
@@ -128,7 +128,7 @@ class Passes:
                 axes.margins(x=0.08)
                 axes.xaxis.set_major_locator(MultipleLocator(0.05))
                 axes.set_yticks(rows, [f"{rate:g}" for rate in self.rates])
-                axes.set_title(f"{digits} digits", loc="left")
+                axes.set_title(f"{digits} digits")
                 axes.grid(axis="x")
             found[0].set_ylabel("rate")
             write_key(figure, key)

@@ -71,7 +71,7 @@ class Paths:
                 axes.axvspan(*gap.gaps[0], **AREA)
                 axes.plot(*self.points.T, "o", color=INK, ms=2.5, alpha=0.5)
                 axes.plot(self.x, own.T, color=color(name), lw=1.4, alpha=0.9)
-                axes.set_title(title, loc="left")
+                axes.set_title(title)
                 axes.set(xlabel="x", ylim=(-1.9, 1.9), xticks=[-4, -2, 0, 2, 4], yticks=[-1, 0, 1])
         return figure
 
@@ -106,7 +106,7 @@ class Temperature:
             ):  # fmt: skip
                 axes.plot([*own], [*own.values()], color=GRAY, lw=2)
                 axes.plot(temperature, own[temperature], "o", color=GRAY, ms=9)
-                axes.set_title(title, loc="left")
+                axes.set_title(title)
                 axes.set(xscale="log", xlabel="temperature")
                 number_ticks(axes, [0.5, 1, 2, 4])
             left.set_ylim(0, 1.1 * max(self.loss.values()))
@@ -149,7 +149,7 @@ class Runs:
                     ink, line = looks.get(name, (INK, "--"))
                     look = {"color": ink, "ls": line, "marker": "o", "ms": 5, "lw": 1.8}
                     axes.plot([*own], [*own.values()], label=ENDS.get(name, name), **look)
-                axes.set_title(f"{title}, {'MPa' if title == 'RMSE' else 'nats'}", loc="left")
+                axes.set_title(f"{title}, {'MPa' if title == 'RMSE' else 'nats'}")
                 axes.set_xlim(-0.3, len(own) - 0.85)
                 axes.set_xticks(range(len(own)), [name.replace(" to", "\nto") for name in own])
                 mark_cut(axes)

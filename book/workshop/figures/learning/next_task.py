@@ -63,7 +63,7 @@ class Memory:
             axes.grid(axis="y")
             axes.set(xlim=(0.9, tasks[-1]), ylim=(80, 100), xticks=tasks, yticks=[80, 90, 100])
             axes.set_xlabel("tasks learned")
-            axes.set_title("% of task 1 right", loc="left")
+            axes.set_title("% of task 1 right")
         return figure
 
     def say(self, tasks_learned: int) -> str:

@@ -32,6 +32,7 @@ from workshop.plot.panels import (
     panels,
     write,
 )
+from workshop.plot.predictive_bands import fill_band
 from workshop.plot.style import AREA, DOUBT, INK, MUTED, PAGE, Figure, color, house_style, look
 
 # Captions.
@@ -85,7 +86,7 @@ def scene(names: tuple[str, ...], titles: tuple[str, str]) -> tuple[Figure, Axes
     )
     for axes, title in zip((curves, parts), titles, strict=True):
         axes.axvspan(*gap.gaps[0], **AREA)
-        axes.set_title(title, loc="left")
+        axes.set_title(title)
         axes.set(xlim=(GRID[0], GRID[-1]), xticks=[-4, -2, 0, 2, 4], xlabel="x")
     curves.set(ylim=(-3.1, 3.1), yticks=[-2, 0, 2])
     parts.set(yscale="log", ylim=(0.005, 2))
@@ -177,8 +178,7 @@ class Members:
         with house_style():
             figure, curves, parts = scene(("of members", "exact"), ("mean ± 2σ", "σ of the curve"))
             curves.plot(GRID, own.T, color=DOUBT, lw=0.9, alpha=min(0.9, max(5 / members, 0.2)))
-            band = mean - 2 * unknown, mean + 2 * unknown
-            curves.fill_between(GRID, *band, fc=(DOUBT, 0.25), ec=DOUBT, lw=0.8)
+            fill_band(curves, GRID, mean, unknown, DOUBT)
             curves.plot(self.exact.x, self.exact.y, "o", color=INK, ms=3, alpha=0.6)
             said = own.std(axis=0, ddof=1)
             parts.plot(GRID, unknown, color=INK, label="exact")
@@ -214,7 +214,7 @@ class ErrorAndSpread:
                     low, mean, high = self.found[noise][place][part]
                     axes.vlines(self.numbers, low, high, color=own, lw=1.5, alpha=0.6)
                     axes.plot(self.numbers, mean, color=own, marker=marker, ms=6, label=part)
-                axes.set_title(title, loc="left")
+                axes.set_title(title)
                 axes.set(xscale="log", yscale="log", xlim=(26, 520), ylim=(0.02, 0.9))
                 axes.set(xlabel="points to train on")
                 number_ticks(axes, self.numbers, [0.03, 0.1, 0.3])
@@ -262,8 +262,7 @@ class BeliefsOfMethods:
                 own = self.beliefs[name]
                 larger = name != self.reference and own.method == "single"
                 ink = INK if larger else color(own.method)
-                low, high = own.mean - 2 * own.std, own.mean + 2 * own.std
-                axes.fill_between(x, low, high, fc=(ink, 0.25), ec=ink, lw=0.8, label=name)
+                fill_band(axes, x, own.mean, own.std, ink, label=name)
                 axes.plot(x, own.mean, color=ink, lw=2, label=name)
                 write(figure, left, row * LINE, name, color=ink, weight="bold")
                 for at, value in zip(columns, self.nll[name], strict=True):

@@ -64,7 +64,7 @@ class TwoMembers:
                 axes.plot(self.x, own, **look)
             axes.plot(*self.points, "o", color=INK, ms=6, zorder=4)
             axes.set(xlim=(self.x[0], self.x[-1]), ylim=(-3.7, 3.7), xlabel="x")
-            axes.set_title("output", loc="left")
+            axes.set_title("output")
             write_key(figure, LOOKS)
         return figure
 
@@ -112,7 +112,7 @@ class Chi:
             axes.set(xscale="log", xlim=(low, high), ylim=(-0.65, 1.1), xlabel="width")
             axes.set(yticks=[-0.5, 0, 0.5, 1])
             number_ticks(axes, self.widths)
-            axes.set_title("χ, from one member to another", loc="left")
+            axes.set_title("χ, from one member to another")
             name_curves(figure, axes)
         return figure
 
@@ -150,7 +150,7 @@ class Speeds:
                 left.plot(own, **look)
                 left.plot(limit, **DOTS)
             left.set(xlim=(0, len(real) - 1), ylim=ends, yticks=ticks, xlabel="steps")
-            left.set_title("outputs of both", loc="left")
+            left.set_title("outputs of both")
             right.plot(ends, ends, color=MUTED, lw=1)
             right.text(-0.45, -0.8, "members equal", rotation=40, color=MUTED, fontsize=11)
             right.plot(*real.T, color=OURS, lw=2.4)
@@ -159,7 +159,7 @@ class Speeds:
             right.plot(self.target, self.target, "*", color=INK, ms=13)
             right.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks)
             right.set(xlabel="output of member 1")
-            right.set_title("output of member 2", loc="left")
+            right.set_title("output of member 2")
             own = zip(("member 1", "member 2"), LOOKS.values(), strict=True)
             write_key(figure, dict(own) | {"infinite width": DOTS})
         return figure

@@ -111,7 +111,7 @@ class DistancesFromTwin:
             axes.set_yticks([0.001, 0.01, 0.1, 1], ["0.1%", "1%", "10%", "100%"])
             axes.grid(axis="y")
             axes.set_xlabel("size of the perturbation")
-            axes.set_title("distance from the normal twin", loc="left")
+            axes.set_title("distance from the normal twin")
             name_curves(figure, axes)
         return figure
 

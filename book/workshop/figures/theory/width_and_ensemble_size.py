@@ -54,7 +54,7 @@ class Carried:
                     axes.plot(best, line[best], MARKERS[method], color=own, ms=9)
                 axes.set(xscale="log", xlim=(0.9, 9.5), ylim=ends_around(every), xlabel="members")
                 number_ticks(axes, [*line])
-                axes.set_title(f"{LABELS[method]}, NLL", loc="left")
+                axes.set_title(f"{LABELS[method]}, NLL")
                 name_curves(figure, axes)
         return figure
 

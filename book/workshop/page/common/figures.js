@@ -5,11 +5,21 @@
 const written = (number) => (/^\d+$/.test(number) ? Number(number).toLocaleString("en") : number.replace("-", "−"));
 export const asRead = (value) => (/^-?[\d.]+$/.test(value) ? written(value.replace(/\.0$/, "")) : value);
 
+// Other words in the place of those that an element has: were its text exchanged, and not written anew, a
+// browser would look for new styles in all that is around it.
+export const rewrite = ({ firstChild: text }, words) => {
+  if (text.data !== words) text.data = words;
+};
+
 // A slider, buttons or a list, as positions among their values.
 export const controlOf = (element, values) => {
-  const [range, list] = ["input[type=range]", "select"].map((kind) => element.querySelector(kind));
+  const [range, list, output] = ["input[type=range]", "select", "output"].map((kind) => element.querySelector(kind));
   const radios = [...element.querySelectorAll("input[type=radio]")];
-  const say = () => range && (range.ariaValueText = element.querySelector("output").value = asRead(values[range.value]) + (element.dataset.unit ?? ""));
+  const say = () => {
+    if (!range) return;
+    range.ariaValueText = asRead(values[range.value]) + (element.dataset.unit ?? "");
+    rewrite(output, range.ariaValueText);
+  };
   return {
     element, values, range, say,
     name: element.dataset.name,

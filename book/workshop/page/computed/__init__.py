@@ -12,10 +12,9 @@ from typing import Any
 import matplotlib.figure
 import numpy as np
 
-from workshop.page.controls import controls, setting
+from workshop.page.controls import controls, live_sentence, setting
 from workshop.page.frames import Frames, embedded
 from workshop.page.scripts import Bundle
-from workshop.page.sentences import live_sentence
 from workshop.plot.moving import Computed, bare, moving_parts
 from workshop.plot.style import Look, rendering
 

@@ -1,8 +1,8 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
-import { arrive, asRead, controlOf, enroll, keepAbove, mark } from "../common/figures.js";
+import { arrive, asRead, controlOf, enroll, keepAbove, mark, rewrite } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
-import { grip, plot, shape } from "./plot.js";
+import { grip, plot, shape, update } from "./plot.js";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const GLIDE = 350; // milliseconds from one setting to that of a link
@@ -33,7 +33,7 @@ const setUpFigure = (root) => {
     const sentence = fill(words[numbers.said ?? 0], { ...state, ...numbers });
     drawing.draw(numbers, sentence);
     small?.draw(numbers, "");
-    if (live.textContent !== sentence) live.textContent = sentence;
+    rewrite(live, sentence);
     mark(name, setting());
     if (drag.length) hold(numbers[drag[0]], numbers[drag[1]]);
     for (const one of follow) one(numbers);
@@ -48,6 +48,9 @@ const setUpFigure = (root) => {
       show();
     }
     return { words: live.textContent, frame: small.frame };
+  };
+  const left = () => {
+    small = null; // or each setting would be drawn twice, and once unseen
   };
   const soon = () => {
     cancelAnimationFrame(waiting);
@@ -94,9 +97,8 @@ const setUpFigure = (root) => {
     }
     grips.forEach((circle, i) => {
       circle.at = [xs[i], ys[i]];
-      circle.setAttribute("cx", panel.x.to(xs[i]));
-      circle.setAttribute("cy", panel.y.to(ys[i]));
-      circle.setAttribute("aria-label", `Point at x ${asRead(xs[i].toFixed(2))}, y ${asRead(ys[i].toFixed(2))}`);
+      const [x, y] = circle.at.map((value) => asRead(value.toFixed(2)));
+      update(circle, { cx: panel.x.to(xs[i]), cy: panel.y.to(ys[i]), "aria-label": `Point at x ${x}, y ${y}` });
     });
   };
 
@@ -111,7 +113,7 @@ const setUpFigure = (root) => {
     };
     grip(drawing.svg, panel, edge, { move, press: () => false, end: rest });
     drawing.svg.append(edge);
-    return ({ [of[0]]: [at] }) => edge.setAttribute("transform", `translate(${panel.x.to(at)})`);
+    return ({ [of[0]]: [at] }) => update(edge, { transform: `translate(${panel.x.to(at)})` });
   };
 
   // To a setting in words, on the way through all between; at once if a reader wants no motion.
@@ -153,7 +155,7 @@ const setUpFigure = (root) => {
   const held = root.querySelector(".ensedu-held");
   if (held) keepAbove(root.closest(".ensedu-explorer"), held);
   root.classList.add("ensedu-on");
-  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy });
+  enroll(name, { root: root.closest(".ensedu-explorer"), frame: root.querySelector(".ensedu-axes"), set, copy, left });
 };
 
 export const beginFigures = () => {

@@ -6,38 +6,55 @@ const dot = (a, b) => {
   for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
   return sum;
 };
-const product = (A, B) => A.map((row) => B[0].map((_, j) => dot(row, B.map((other) => other[j]))));
-const identity = (size) => Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) => Number(i === j)));
-const applied = (A, x) => A.map((row) => dot(row, x));
-// Of a symmetric, positive matrix, so no row is exchanged.
-const inverse = (A) => {
-  const rows = identity(A.length).map((row, i) => [...A[i], ...row]);
-  rows.forEach((row, i) => {
-    rows[i] = row.map((value) => value / row[i]);
-    rows.forEach((other, k) => k === i || (rows[k] = other.map((value, j) => value - other[i] * rows[i][j])));
-  });
-  return rows.map((row) => row.slice(A.length));
+const product = (A, B) => {
+  const columns = B[0].map((_, j) => B.map((row) => row[j]));
+  return A.map((row) => columns.map((column) => dot(row, column)));
 };
+const applied = (A, x) => A.map((row) => dot(row, x));
+// The triangle L of a symmetric, positive matrix L Lᵀ, and z of L z = x: of two such z the product is
+// that of their x with the inverse between them.
+const triangle = (A) => {
+  const L = A.map((row) => new Float64Array(row.length));
+  for (let i = 0; i < A.length; i += 1)
+    for (let j = 0; j <= i; j += 1) {
+      let left = A[i][j];
+      for (let k = 0; k < j; k += 1) left -= L[i][k] * L[j][k];
+      L[i][j] = i === j ? Math.sqrt(left) : left / L[j][j];
+    }
+  return L;
+};
+const solved = (L, x) => {
+  const z = new Float64Array(x.length);
+  for (let i = 0; i < x.length; i += 1) {
+    let left = x[i];
+    for (let j = 0; j < i; j += 1) left -= L[i][j] * z[j];
+    z[i] = left / L[i][i];
+  }
+  return z;
+};
+// What does not change from one setting to the next is computed once.
+const once = (known, key, compute) => known.get(key) ?? known.set(key, compute()).get(key);
 
 // A curve of 17 bumps, or a line, given points: Bayesian linear regression with the prior N(0, 1).
+const onGrid = { bumps: new WeakMap(), line: new WeakMap() }; // what the model has at its places
 const posterior = ({ x: all, curve, luck, grid, truth, among, inside, centers }, { points, noise, model }, moved = {}) => {
   const at = Array.from({ length: points }, (_, i) => moved[i] ?? [all[i], curve[i] + noise * luck[i]]);
   const [x, y] = [0, 1].map((axis) => at.map((place) => place[axis]));
   const features = model === "bumps" ? (t) => centers.map((center) => Math.exp(-0.5 * ((t - center) / 0.8) ** 2)) : (t) => [1, t];
-  const rows = x.map(features);
-  const precision = identity(features(0).length);
-  const pull = precision.map(() => 0);
-  rows.forEach((row, n) => {
+  const shown = once(onGrid[model], grid, () => grid.map(features));
+  const precision = shown[0].map((_, i) => Float64Array.from(shown[0], (_, j) => Number(i === j)));
+  const pull = new Float64Array(precision.length);
+  x.map(features).forEach((row, n) => {
     for (let i = 0; i < row.length; i += 1) {
-      pull[i] += (row[i] * y[n]) / noise ** 2;
-      for (let j = 0; j < row.length; j += 1) precision[i][j] += (row[i] * row[j]) / noise ** 2;
+      const known = row[i] / noise ** 2;
+      pull[i] += known * y[n];
+      for (let j = 0; j <= i; j += 1) precision[i][j] += known * row[j];
     }
   });
-  const spread = inverse(precision);
-  const heights = applied(spread, pull);
-  const shown = grid.map(features);
-  const mean = applied(shown, heights);
-  const unknown = shown.map((row) => Math.sqrt(dot(row, applied(spread, row))));
+  const root = triangle(precision);
+  const [parts, pulled] = [shown.map((row) => solved(root, row)), solved(root, pull)];
+  const mean = applied(parts, pulled);
+  const unknown = parts.map((part) => Math.sqrt(dot(part, part)));
   const level = grid.map(() => noise);
   const off = (times, part) => mean.map((value, i) => value + times * part[i]);
   return {
@@ -75,16 +92,24 @@ const output = (weights, x) => {
   for (let k = 0; k < weights[2].length; k += 1) sum += Math.max(hidden(weights, x, k), 0) * weights[2][k];
   return sum / Math.sqrt(weights[2].length);
 };
-// The tangent kernel of two inputs.
-const reach = (weights, x, other) => {
-  const [w, inner] = [weights[2], dot(x, other) / 2];
-  let sum = 0;
-  for (let k = 0; k < w.length; k += 1) {
-    const one = hidden(weights, x, k);
-    const two = hidden(weights, other, k);
-    if (one > 0 && two > 0) sum += one * two + w[k] * w[k] * inner;
+// Outputs at inputs, and the tangent kernel of each with another input, in one pass over the units.
+const reached = (weights, inputs, other) => {
+  const w = weights[2];
+  const there = w.map((_, k) => Math.max(hidden(weights, other, k), 0));
+  const found = { outputs: [], reach: [] };
+  for (const x of inputs) {
+    const inner = dot(x, other) / 2;
+    let [sum, common] = [0, 0];
+    for (let k = 0; k < w.length; k += 1) {
+      const here = hidden(weights, x, k);
+      if (here <= 0) continue;
+      sum += here * w[k];
+      if (there[k] > 0) common += here * there[k] + w[k] * w[k] * inner;
+    }
+    found.outputs.push(sum / Math.sqrt(w.length));
+    found.reach.push(common / w.length);
   }
-  return sum / w.length;
+  return found;
 };
 // Its weights after each step of a training.
 const trained = (start, inputs, targets, lr, steps) => {
@@ -115,24 +140,29 @@ const exponential = (A, k = 24) => {
   return sum;
 };
 const runs = new Map(); // by the weights at the start: a training, and what each input knows of the data then
-const flow = ({ angles, targets, grid, lr, times, at, zero, starts }, { time, width }) => {
-  const [inputs, all, start] = [angles.map(circle), grid.map(circle), starts[width]];
-  if (!runs.has(start)) {
-    const across = all.map((x) => inputs.map((other) => reach(start, x, other)));
-    runs.set(start, { across, kept: trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr)) });
-  }
-  const { across, kept } = runs.get(start);
+const begun = (start, { angles, targets, grid, lr, times, at }) => {
+  const [inputs, all] = [angles.map(circle), grid.map(circle)];
+  const kept = trained(start, inputs, targets, lr, Math.round(times.at(-1) / lr));
+  const kernel = inputs.map((x) => reached(kept[0], inputs, x).reach);
+  const found = inputs.map((x) => reached(kept[0], all, x));
+  const root = triangle(kernel);
+  return {
+    inputs, all, kernel, root, kept, before: found[at].outputs, first: found[at].reach,
+    across: all.map((_, i) => solved(root, found.map(({ reach }) => reach[i]))),
+    away: inputs.map((x, i) => output(kept[0], x) - targets[i]),
+  };
+};
+const flow = (data, { time, width }) => {
+  const { angles, targets, grid, lr, at, zero, starts: { [width]: start } } = data;
+  const { inputs, all, kernel, root, across, first, away, before, kept } = once(runs, start, () => begun(start, data));
   const weights = kept[Math.round(time / lr)];
-  const kernel = inputs.map((x) => inputs.map((other) => reach(start, x, other)));
   const shrunk = exponential(kernel.map((row) => row.map((value) => (-value * time) / inputs.length)));
-  const away = inputs.map((x, i) => output(start, x) - targets[i]);
-  const way = applied(inverse(kernel), applied(shrunk, away).map((left, i) => left - away[i]));
-  const outputs = all.map((x) => output(weights, x));
-  const still = all.map((x, i) => output(start, x) + dot(across[i], way));
-  const row = all.map((x) => reach(weights, x, inputs[at]));
+  const way = solved(root, applied(shrunk, away).map((left, i) => left - away[i]));
+  const { outputs, reach: row } = reached(weights, all, inputs[at]);
+  const still = before.map((value, i) => value + dot(across[i], way));
   const here = inputs.map((x) => output(weights, x));
   return {
-    grid, outputs, still, row, zero, angles, targets, first: across.map((one) => one[at]),
+    grid, outputs, still, row, zero, angles, targets, first,
     up: row.map((value) => Math.max(value, 0)), down: row.map((value) => Math.min(value, 0)),
     under: here.map((value, i) => Math.min(value, targets[i])), over: here.map((value, i) => Math.max(value, targets[i])),
     miss: Math.max(...outputs.map((value, i) => Math.abs(value - still[i]))),

@@ -95,7 +95,7 @@ def draw(guess: Guess) -> Figure:
         axes.set_xticks(guess.x, [f"{x:,}" for x in guess.x])
         axes.set_yticks(guess.ticks, [f"{tick:g}" for tick in guess.ticks])
         axes.tick_params(labelsize=12)
-        axes.set_title(guess.title, loc="left")
+        axes.set_title(guess.title)
         axes.set_xlabel(guess.xlabel)
         axes.grid(axis="y")
         name_curves(figure, axes)

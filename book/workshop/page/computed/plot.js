@@ -2,6 +2,7 @@
 const NARROW = matchMedia("(max-width: 600px)");
 const LINE = 14.4; // points, of names below each other
 const [BEGIN, MIDDLE] = [17.3, 3.9]; // from a curve's end to its name, and below the name's middle
+const FINE = 100; // of a point: inside a panel all is counted in whole ones, which are written fastest
 
 export const shape = (tag, attributes = {}) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -13,10 +14,17 @@ export const shape = (tag, attributes = {}) => {
 const along = (ends, log, start, size) => {
   const [low, high] = log ? ends.map(Math.log10) : ends;
   const within = (value) => Math.min(ends[1], Math.max(ends[0], value));
+  const to = (value) => start + (size * ((log ? Math.log10(value) : value) - low)) / (high - low);
+  const text = (value) => {
+    const place = Math.round(FINE * to(value));
+    return Number.isFinite(place) ? `${place}` : "";
+  };
+  const written = new WeakMap();
   return {
-    within,
+    within, to,
     length: ends[1] - ends[0],
-    to: (value) => start + (size * ((log ? Math.log10(value) : value) - low)) / (high - low),
+    // As text, once for all curves and redraws that share an array.
+    write: (values) => written.get(values) ?? written.set(values, values.map(text)).get(values),
     from(place) {
       const value = low + ((place - start) / size) * (high - low);
       return within(log ? 10 ** value : value);
@@ -27,10 +35,15 @@ const along = (ends, log, start, size) => {
 const path = (xs, ys, begin = "M") => {
   let [d, next] = ["", begin];
   xs.forEach((x, i) => {
-    if (Number.isFinite(ys[i])) d += `${next}${x.toFixed(2)} ${ys[i].toFixed(2)}`;
-    next = Number.isFinite(ys[i]) ? "L" : "M";
+    if (ys[i]) d += `${next}${x} ${ys[i]}`;
+    next = ys[i] ? "L" : "M";
   });
   return d;
+};
+// What stays as it is, the browser need not draw again.
+export const update = (element, attributes) => {
+  for (const [key, value] of Object.entries(attributes))
+    if (element.getAttribute(key) !== String(value)) element.setAttribute(key, value);
 };
 const KINDS = {
   line: (x, y) => path(x, y),
@@ -38,18 +51,22 @@ const KINDS = {
   bars: (x, low, high) => x.map((at, i) => path([at, at], [low[i], high[i]])).join(""),
 };
 // A dot is a line without length, whose ends are round; every other marker has corners.
-const marked = (corners) => (x, y) =>
-  x.map((at, i) => path(corners.map((one) => at + one[0]), corners.map((one) => y[i] + one[1]))).join("");
+const DOT = "h0";
+const around = (corners) => {
+  const [ends, before] = [corners.map((one) => one.map((way) => Math.round(FINE * way))), [0, 0]];
+  return ends.map((one, i) => `${i ? "l" : "m"}${one.map((way, axis) => way - (ends[i - 1] ?? before)[axis]).join(" ")}`).join("");
+};
+const marked = (shape) => (x, y) => x.map((at, i) => y[i] && `M${at} ${y[i]}${shape}`).join("");
 
 // What a mark is drawn by: elements, and what gives each its path.
 const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
   const round = marker && !marker.corners.length;
   const filled = { style: `${style}; fill: var(--ink); stroke: none`, opacity: alpha ?? 1 };
-  const line = { style, opacity: alpha ?? 1, "stroke-width": width, "stroke-dasharray": dashes.join(" ") };
+  const line = { style, opacity: alpha ?? 1, "stroke-width": FINE * width, "stroke-dasharray": dashes.map((dash) => FINE * dash).join(" ") };
   const made = kind === "band" ? [[shape("path", filled), KINDS.band]] : [];
   if (width) made.push([shape("path", line), KINDS[kind]]);
-  if (round) made.push([shape("path", { ...line, "stroke-width": marker.size, "stroke-linecap": "round" }), marked([[0, 0], [0, 0]])]);
-  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(marker.corners)]);
+  if (round) made.push([shape("path", { ...line, "stroke-width": FINE * marker.size, "stroke-linecap": "round" }), marked(DOT)]);
+  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(around(marker.corners))]);
   return made;
 };
 
@@ -71,23 +88,26 @@ export const plot = (holder, parts, built) => {
     const group = shape("g", { role: "img" });
     const made = panels.map(({ box, x, y, log, marks }) => {
       const [left, top, width, height] = box;
-      const view = { x: left, y: top, width, height, viewBox: box.join(" ") };
+      const view = { x: left, y: top, width, height, viewBox: box.map((size) => FINE * size).join(" ") };
       const drawn = marks.toSorted((a, b) => a.order - b.order).map(({ of, clip, colors, name, ...looks }) => {
         const style = `--light: ${colors[0]}; --dark: ${colors[1]}`;
         const [own, panel] = [pieces({ style, ...looks }), shape("svg", { ...view, overflow: clip ? "hidden" : "visible" })];
         const named = name ? [shape("path", { d: name, style: `${style}; fill: var(--ink); stroke: none` }), shape("path", { style, opacity: 0.7 })] : [];
         panel.append(...own.map(([element]) => element));
         group.append(panel, ...named);
-        return { of, own, named };
+        return { of, own, named, drawn: [] };
       });
       return { x: along(x, log[0], left, width), y: along(y, log[1], top + height, -height), marks: drawn, view };
     });
     const draw = (numbers, words) => {
-      group.setAttribute("aria-label", words);
+      update(group, { "aria-label": words });
       for (const { x, y, marks, view } of made) {
-        for (const { of: [first, ...others], own } of marks) {
-          const places = [numbers[first].map(x.to), ...others.map((name) => numbers[name].map(y.to))];
-          const gone = places.some((axis) => !axis.some(Number.isFinite)); // it fades where it was
+        for (const mark of marks) {
+          const { of: [first, ...others], own, drawn } = mark;
+          const places = [x.write(numbers[first]), ...others.map((name) => y.write(numbers[name]))];
+          if (places.every((axis, i) => axis === drawn[i])) continue;
+          mark.drawn = places;
+          const gone = places.some((axis) => !axis.some(Boolean)); // it fades where it was
           for (const [element, d] of own) {
             element.classList.toggle("ensedu-gone", gone);
             if (!gone) element.setAttribute("d", d(...places));
@@ -100,9 +120,9 @@ export const plot = (holder, parts, built) => {
         const ends = named.map(({ of: [, name] }) => y.to(numbers[name].at(-1)));
         apart(ends, view.y - LINE / 2, view.y + view.height + LINE / 2).forEach((place, i) => {
           const [[words, lead], right] = [named[i].named, view.x + view.width];
-          words.setAttribute("transform", `translate(${right + BEGIN} ${place + MIDDLE})`);
+          update(words, { transform: `translate(${right + BEGIN} ${place + MIDDLE})` });
           const end = x.to(numbers[named[i].of[0]].at(-1));
-          lead.setAttribute("d", Math.abs(place - ends[i]) > 2 ? path([end, right + BEGIN - 3], [ends[i], place]) : "");
+          update(lead, { d: Math.abs(place - ends[i]) > 2 ? `M${end} ${ends[i]}L${right + BEGIN - 3} ${place}` : "" });
         });
       }
     };

@@ -215,6 +215,7 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
       context.setLineDash([]);
     }
     band(context, frame, grid, found.mean, found.epistemic, faded(color, look.differ));
+    edges(context, frame, grid, found.mean, found.epistemic, faded(color, look.edge), 1);
   }
   if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
   const { truth } = TOYS[state.data] ?? {};

@@ -10,9 +10,9 @@ from workshop.plot import style
 
 #: Colors of up to three classes, which are no method's.
 CLASSES = {"light": ("#b08a1e", "#0d4f63", "#5f9e4f"), "dark": ("#f2d35e", "#3a9db5", "#a6d98a")}
-#: How much of a method's color the band of the noise has, that of the members, and the edge.
-NOISE = {"light": 0.16, "dark": 0.18}
-DIFFER = {"light": 0.3, "dark": 0.42}
+#: How much of a method's color the band of the noise has, that of the members, and their edges.
+NOISE = {"light": 0.16, "dark": 0.14}
+DIFFER = {"light": 0.34, "dark": 0.46}
 EDGE = {"light": 0.4, "dark": 0.75}
 #: How much of the ink is in lines of members and of their mean.
 LIFT = {"light": 0.0, "dark": 0.5}
