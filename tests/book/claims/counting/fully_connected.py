@@ -74,7 +74,7 @@ says("2,550 of all 2,701 parameters, or 94%",
 says(["Then the 50 units of a layer compute", "50 of them compute no more than a"], equal_units)
 says("x, and behind ReLU a sixth", lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
 says("average over the weights, a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
-says("behind eight 6^{-8}, less than a millionth", lambda: 6.0**-8 < 1e-6)
+says("6^{-8} is left, less than a millionth", lambda: 6.0**-8 < 1e-6)
 says("= 4{,}160 in each of the first",
      lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])
 says("= 650 in the last one, and 8{,}970", lambda: (DIGITS.layers[2].total, DIGITS.total))
