@@ -81,7 +81,7 @@ says("this is 75% of a matrix for each",
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
          for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))
-says("and more members do not help, because 1",
+says("stays below 1, however many members there are",
      lambda: not any(smaller(1, 50, M) for M in range(1, 1000)))
 says("each of them stores 54 parameters more than",
      lambda: {differ(50, 0), differ(50, 2)} == {54})
