@@ -106,7 +106,6 @@ COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
 says("With 2,500 random numbers every weight could vary", lambda: FIELD.params["weight_mean"].size)
 says("a member draws 100, and a mean-field", lambda: drawn(rank1(50, 50), (1, 128, 50)))
-says("16 passes each give 64 outputs to average", lambda: (16, 4 * 16))
 says("gives r = (1.5, 0.5) and s",
      lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
