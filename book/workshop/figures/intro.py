@@ -3,7 +3,7 @@
 # What to try with the trainer.
 TRIES = (
     {
-        "ask": "The inner band is how far members differ. Set them to 1: how wide is it?",
+        "ask": "Set the members to 1. How wide is the inner band, which shows how far they differ?",
         "set": {"ensemble_size": 1},
         "answer": "None: 1 member cannot disagree.",
     },

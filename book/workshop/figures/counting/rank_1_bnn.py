@@ -31,7 +31,8 @@ ALT = (
 )
 MOVED = (
     "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "
-    "itself. Three samples of each, and around the upper ones the r and the s that were drawn."
+    "itself. Red entries lie further from 0 than their mean, blue ones nearer to 0 or past it. "
+    "Three samples of each, and around the upper ones the r and the s that were drawn."
 )
 
 

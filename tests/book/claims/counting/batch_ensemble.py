@@ -61,7 +61,7 @@ says("and if no number is 0 you can",
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("(2, 1, 2) in the first row and",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
-says("signs, each entry 1 or -1 with equal", lambda: np.unique(SIGNS)[::-1])
+says("random sign, 1 or -1 with equal chance", lambda: np.unique(SIGNS)[::-1])
 says(["What has rank 1 is the factor", "The factor r_i s_i^\\top has rank 1"],
      lambda: rank(np.outer(*FAST)))
 says("only m + n - 1 are free",

@@ -15,7 +15,7 @@ CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
 })  # fmt: skip
 says = CLAIMS.says
 W = np.array([[1.0, -1, 2], [3, 1, 1]])
-R, S = np.array([1.5, 0.5]), np.array([1, 1, 1.5])
+R, S = np.array([1.5, 0.5]), np.array([1.5, 0.5, 1.5])
 SAMPLE = W * np.outer(R, S)
 
 
@@ -102,17 +102,21 @@ def costs_more() -> bool:
 
 
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
+FREE = rank1(50, 50)
+PRIOR = FREE.prior
 COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
 says("With 2,500 random numbers every weight could vary", lambda: FIELD.params["weight_mean"].size)
 says("a member draws 100, and a mean-field", lambda: drawn(rank1(50, 50), (1, 128, 50)))
 says("gives r = (1.5, 0.5) and s",
-     lambda: np.array_equal(SAMPLE, [[1.5, -1.5, 4.5], [1.5, 0.5, 0.75]]))
+     lambda: np.array_equal(SAMPLE, [[2.25, -0.75, 4.5], [2.25, 0.25, 0.75]]))
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("no weight of W and no mean is",
      lambda: together() and not together("weight") and not together("s_mean"))
-says("like -\\log \\sigma, as a standard deviation", lambda: np.allclose(np.diff(
-    [rank1(2, 3, posterior_std=std).kl() for std in (1e-4, 1e-5)], axis=0), 5 * np.log(10)))
+says("each entry is N(1, 0.1^2) unless you choose", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
+says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
+says("start at random from the same distribution",
+     lambda: (FREE.init, FREE.init_std) == ("normal", PRIOR.scale))
 says("is 1.25, its squared mean plus its variance", lambda: 1 + even("r")[0, 0])
 says("quotient, 0.25 / 0.5625 \\approx 0.44",
      lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
