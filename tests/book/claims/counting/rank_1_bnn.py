@@ -113,7 +113,7 @@ says("gives r = (1.5, 0.5) and s",
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("no weight of W and no mean is",
      lambda: together() and not together("weight") and not together("s_mean"))
-says("each entry is N(1, 0.1^2) unless you choose", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
+says("each entry is N(1, 0.1^2) by default", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
 says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
 says("start at random from the same distribution",
      lambda: (FREE.init, FREE.init_std) == ("normal", PRIOR.scale))
