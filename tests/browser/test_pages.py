@@ -170,7 +170,7 @@ def test_a_stacked_table_is_a_table_to_a_screen_reader(open_page, server):
 # The first page.
 
 BAND = "document.querySelector('p.ensedu-t-control strong').textContent"
-LAST = "4 of 4: Add a point where there was none."
+LAST = "Try 4 of 4: Add a point where there was none."
 
 
 @pytest.fixture(params=[{}, TOUCH], ids=["desk", "phone"])
@@ -208,15 +208,15 @@ def test_what_to_try_is_in_view_with_the_trainer_and_ticked_when_it_is_done(intr
     )
     first, second, third = TRIES
     same.check()  # before it is asked for
-    assert asked.inner_text() == f"1 of 4: {first['ask']}"
+    assert asked.inner_text() == f"Try 1 of 4: {first['ask']}"
     different.check()
     members.press("Home")
-    assert asked.inner_text() == f"✓ {first['answer']}\n2 of 4: {second['ask']}"
+    assert asked.inner_text() == f"✓ {first['answer']}\nTry 2 of 4: {second['ask']}"
     intro.wait_for_function(f"{BAND}.endsWith('0.00')")
     undo.click()  # an answer stands as long as it holds
-    assert asked.inner_text() == f"2 of 4: {second['ask']}"
+    assert asked.inner_text() == f"Try 2 of 4: {second['ask']}"
     members.press("End")
-    assert asked.inner_text() == f"✓ {second['answer']}\n3 of 4: {third['ask']}"
+    assert asked.inner_text() == f"✓ {second['answer']}\nTry 3 of 4: {third['ask']}"
     intro.wait_for_function(f"!{BAND}.endsWith('0.00')")
     same.check()
     assert asked.inner_text() == f"✓ {third['answer']}\n{LAST}"

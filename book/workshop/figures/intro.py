@@ -3,7 +3,7 @@
 # What to try with the trainer.
 TRIES = (
     {
-        "ask": "The inner band is how far members differ. Set them to 1: how wide is it?",
+        "ask": "Set the members to 1. How wide is the inner band, which shows how far they differ?",
         "set": {"ensemble_size": 1},
         "answer": "None: 1 member cannot disagree.",
     },
@@ -33,5 +33,5 @@ ALT = (
 DOUBT = (
     "One network does not tell you that it has seen no point in the gap. Add members, and doubt "
     "appears there: the inner band is how far they differ, the outer one adds the noise of the "
-    "points, which they were told. Both are ± 2 standard deviations."
+    "points, one number that we gave them. Both are ± 2 standard deviations."
 )

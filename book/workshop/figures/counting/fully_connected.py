@@ -2,8 +2,9 @@
 
 CAPTION = (
     "Nearly all parameters of 1-50-50-1 lie between its two hidden layers, in the large square. "
-    "Filled are weights, with a row for each input and a column for each output; framed are "
-    "biases. Press a block to look into that layer."
+    "Filled are weights, a row for each of a layer's m inputs and a column for each of its n "
+    "outputs; framed are its n biases. Below, mn and n are added up over all three layers. Press a "
+    "block to open one of them."
 )
 ALT = (
     "A large gray square of 50 times 50 weights, with a thin gray row above it, a thin gray column "

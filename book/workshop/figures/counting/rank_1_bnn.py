@@ -20,9 +20,9 @@ MOST = 1.5
 
 # Captions.
 CAPTION = (
-    "Drawing anew changes r and s, and with them every weight of the member, while all that is "
-    "stored stays: W (gray), and for each entry of r and s a mean μ (solid) and a standard "
-    "deviation σ (hatched, as ρ)."
+    "Drawing anew changes what is dashed: r, s, and the member's matrix, which is made of W, r and "
+    "s. What is stored stays: W (gray), and for each entry of r and s a mean μ (solid) and a "
+    "standard deviation σ (hatched)."
 )
 ALT = (
     "A gray square of 50 by 50 weights, stored once. Beside it one member, a square that is "
@@ -31,7 +31,8 @@ ALT = (
 )
 MOVED = (
     "In a rank-1 matrix whole rows and columns move together, in a mean-field one each weight by "
-    "itself. Three samples of each, and around the upper ones the r and the s that were drawn."
+    "itself. Red entries lie further from 0 than their mean, blue ones nearer to 0 or past it. "
+    "Three samples of each, and around the upper ones the r and the s that were drawn."
 )
 
 

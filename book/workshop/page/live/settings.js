@@ -147,7 +147,7 @@ const asking = (panel, element, tries) => {
       if (all[at] === own) began = state.points.length;
     } else if (done && !done.holds(state)) done = null;
     else if (asked.firstChild) return;
-    const next = all[at] ? [`${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [on];
+    const next = all[at] ? [`Try ${at + 1} of ${all.length}: `, make("strong", {}, all[at].ask)] : [on];
     asked.replaceChildren(...(done ? [`✓ ${done.answer}`, make("br")] : []), ...next);
     skip.hidden = !all[at];
     if (skipped && skip.hidden) on.focus();

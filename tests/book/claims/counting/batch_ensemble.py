@@ -56,21 +56,19 @@ says("W by 2 and by -1, and its", lambda: r)
 says("(2, -1, 4) and (-3, -\\frac12, -1)",
      lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))
 says("so W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
-says("and with numbers other than 0 you can",
+says("and if no number is 0 you can",
      lambda: all(rank(own) == rank(shared) == 8
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("(2, 1, 2) in the first row and",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
-says("signs, each entry 1 or -1 with equal", lambda: np.unique(SIGNS)[::-1])
+says("random sign, 1 or -1 with equal chance", lambda: np.unique(SIGNS)[::-1])
 says(["What has rank 1 is the factor", "The factor r_i s_i^\\top has rank 1"],
      lambda: rank(np.outer(*FAST)))
-says("And of its 100 fast weights in the", lambda: sum(own.size for own in FAST))
-says("50 only 99 are free to shape the", lambda: (50, free(50, 50)))
-says("general m + n - 1 are free",
+says("only m + n - 1 are free",
      lambda: all(free(m, n) == m + n - 1 for m in range(1, 8) for n in range(1, 8)))
 says("rank of W, as long as no fast", lambda: rank(V) == rank(W))
 says("W, is not of rank 1 either", lambda: rank(OWN - SMALL) != 1)
-says("exactly as many as the products of a",
+says("takes exactly as many multiplications as the",
      lambda: len({costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in METHODS})
          == 1)
 says("member costs 150 parameters, where a deep ensemble",
@@ -83,14 +81,14 @@ says("this is 75% of a matrix for each",
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
          for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))
-says("More members do not help, because 1",
+says("stays below 1, however many members there are",
      lambda: not any(smaller(1, 50, M) for M in range(1, 1000)))
-says("these two layers stores 54 parameters more than",
+says("each of them stores 54 parameters more than",
      lambda: {differ(50, 0), differ(50, 2)} == {54})
 says("between them stores 7,100 fewer, so the", lambda: -differ(50, 1))
 says("3,812 parameters, and the deep ensemble 10,804",
      lambda: [counting.mlp([1, 50, 50, 1], method, 4).total for method in METHODS])
-says("from width 5 on is the whole", lambda: next(h for h in range(1, 99) if differ(h) < 0))
+says("narrow, and the thin layers win", lambda: differ(3) > 0)
 says("= 79{,}400 weights", lambda: FIVE.shared)
 says("which makes 1{,}104, and this is", lambda: SIX.total - FIVE.total)
 says("= 84{,}920", lambda: FIVE.total)

@@ -116,8 +116,8 @@ says("or a BatchEnsemble of four runs 4", lambda: 4)
 says("take as many operations as those of a",
      lambda: len({costs.layer(50, 50, name, 4, batch_size=32).product_flops for name in (DEEP,
          BATCH)}) == 1)
-says("small networks on data from 18 sources, four", lambda: len(contest()[DEEP].sources))
-says("members had a better negative log-likelihood (NLL) than",
+says("small networks learned from 18 sources of data", lambda: len(contest()[DEEP].sources))
+says("members were better than one network, both as",
      lambda: {contest()[name].word for name in (DEEP, BATCH)} == {"better"})
 says("a rank-1 BNN it is unclear", lambda: contest()[RANK1].word == "unclear")
 says("10,804 parameters as a deep ensemble, 3,812 as", lambda: totals([1, 50, 50, 1])[:2])

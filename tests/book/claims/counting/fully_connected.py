@@ -72,9 +72,10 @@ says("twice as much as the weight, because the", lambda: raised(np.array([1.0, 2
 says("2,550 of all 2,701 parameters, or 94%",
      lambda: (MIDDLE.total, CURVE.total, MIDDLE.total / CURVE.total))
 says(["Then the 50 units of a layer compute", "50 of them compute no more than a"], equal_units)
-says("x, and behind ReLU a sixth", lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
-says("average over the weights, a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
-says("behind eight 6^{-8}, less than a millionth", lambda: 6.0**-8 < 1e-6)
+says("makes of this output is a sixth",
+     lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
+says("an output is a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
+says("6^{-8} is left, less than a millionth", lambda: 6.0**-8 < 1e-6)
 says("= 4{,}160 in each of the first",
      lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])
 says("= 650 in the last one, and 8{,}970", lambda: (DIGITS.layers[2].total, DIGITS.total))
