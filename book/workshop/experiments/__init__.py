@@ -62,10 +62,8 @@ QUESTIONS = {
     "width": "How many members does a width carry?",
     "digit-networks": "What do small networks say to a digit that a reader draws?",
     "digit-networks-splits": "How sure are members of letters?",
-    "false-words": "How often does each test find what is not there, in contests like ours?",
     "one-table": "How often does one table get a word that is not due, or one that is?",
     "homes": "Which method predicts the prices of homes, by one command?",
-    "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
 } | {f"contest/{task}": f"Which methods are better than one network on {task}?" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
@@ -81,7 +79,7 @@ def location(name: str) -> tuple[str, str]:
     """
     checks.one_of("name", name, QUESTIONS)
     if name.startswith("contest/"):
-        return "contest", "PREDICTIONS" if name.endswith("-predictions") else "TABLES"
+        return "contest", "TABLES"
     module = name.replace("-", "_")
     if find_spec(f"{__name__}.{module}"):
         return module, "EXPERIMENT"

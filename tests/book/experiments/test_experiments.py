@@ -120,8 +120,6 @@ AGAIN = [
     # That all that the contest learns from is what it was: rows, inputs, targets, groups, splits.
     *(Again(f"contest/{task}", {"contestant": "linear", "split": 0}, rel=0.01, only=LINEAR)
       for task in TASKS),
-    *(Again("contest/concrete-predictions", {"contestant": name}, rel=2e-3, abs=2e-3)
-      for name in ("single", "batch_ensemble")),
     Again("digit-networks-splits", {"method": "single", "split": 0}, {},
           {"TRIES": {"single": networks.TRIES["single"][1:][:1]}}, rel=0.05, abs=0.02, only=SCORED),
 ]  # fmt: skip
@@ -136,7 +134,6 @@ ELSEWHERE = {
     "bandit-tuning": "test_training: one decision turned changes all that follow",
     "rank1-training-tuning": "test_training: on which splits",
     "rank1-training-noise": "test_training: its networks; whole it takes minutes",
-    "false-words": "test_contest, fewer contests",
     "one-table": "tests/contest/test_compare, fewer tables",
     "homes": "tests/contest/test_compare, on smaller tables: a plan depends on the machine",
 }

@@ -86,14 +86,6 @@ def methods(f, method):
     return said, [own.mean, own.mean + 2 * own.std, own.mean - 2 * own.std, gap.truth(f.x)]
 
 
-def mixes(f, method):
-    every = [f.intervals[name] for name in (f.keys[method], f.reference)]
-    true = [mix.strength for mix in f.mixes]
-    missed = [m.name for m, a, b in zip(f.mixes, *every[0], strict=True) if a > m.strength
-              or m.strength > b]  # fmt: skip
-    return f" interval of {method}: {', '.join(missed)}.", [*np.concatenate(every), true]
-
-
 def walks(f, learning_rate):
     walk = f.walks[learning_rate]
     half = (walk[:, 0].var() + walk[:, 0].var(ddof=1)) / 2
@@ -290,7 +282,6 @@ SHOWN = {
     ),
     "fig-un-trained": trained,
     "fig-un-methods": methods,
-    "fig-un-mixes": mixes,
     "fig-dt-members": lambda f, data: (
         [next(iter(f.scores[data].values())).mean[m - 1] for m in (5, 1, 10)],
         [part for own in f.scores[data].values() for part in (own.mean, own.law)],
