@@ -43,13 +43,10 @@ QUESTIONS = {
     "bandit": "How does a network's doubt change what an agent eats?",
     "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",
     "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
-    "rank1-training-noise": "How good is one network under the noise of a rank-1 BNN's prior?",
     "pruning-tuning": "Which rate does each prior of the pruned networks get?",
     "pruning": "What can a mean-field network's weights be spared, by prior?",
     "nuts": "What is the posterior of a small network?",
-    "nuts-distances": "How far is each method from the posterior of a small network?",
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
-    "bayes-noise": "How noisy is the gradient of a dense layer by each way to draw?",
     "bayesian-cnn": "How do prior and weight of the KL change a Bayesian LeNet-5?",
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
     "images-out": "Where is a doubled photograph invented, and do networks say so?",
@@ -75,7 +72,7 @@ NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
 def location(name: str) -> tuple[str, str]:
     """Return where an experiment stands: a module here, and its name in it.
 
-    That of ``bayes`` is ``bayes.EXPERIMENT``, and that of ``bayes-noise`` is ``bayes.NOISE``.
+    That of ``width`` is ``width.EXPERIMENT``, and that of ``width-tuning`` is ``width.TUNING``.
     """
     checks.one_of("name", name, QUESTIONS)
     if name.startswith("contest/"):

@@ -104,7 +104,6 @@ AGAIN = [
           abs=0.5, only=("by_epoch", "train_nll")),
     Again("pruning", {"contestant": "narrow", "beta": 0.1, "split": 3}, {"epochs": 1},
           {"LEVELS": (0,)}, rel=0.02, abs=0.5, only=("by_epoch", "train_nll", "kl")),
-    Again("bayes-noise", {"seed": 1}, {"sizes": [1]}, {"ESTIMATORS": ("weights",)}, rel=5e-3),
     Again("bayesian-cnn", {"contestant": "wide", "split": 1}, LOOKS | {"epochs": 3}, rel=0.05,
           abs=1.0, only=("by_epoch",)),
     Again("bayesian-cnn", {"contestant": "narrow", "split": 2}, LOOKS | {"epochs": 0}, rel=0.01,
@@ -126,14 +125,12 @@ AGAIN = [
 #: What is not here, and where its parts are.
 ELSEWHERE = {
     "nuts": "test_kernels_and_posteriors, where NumPyro is",
-    "nuts-distances": "test_kernels_and_posteriors, shorter",
     "bayes": "test_kernels_and_posteriors: its loss and start; 3,000 steps are one training",
     "perturbed": "test_kernels_and_posteriors, from the numbers of perturbed-network",
     "images-out": "test_training: one photograph, bicubic",
     "digit-networks": "is the first split of digit-networks-splits, see below",
     "bandit-tuning": "test_training: one decision turned changes all that follow",
     "rank1-training-tuning": "test_training: on which splits",
-    "rank1-training-noise": "test_training: its networks; whole it takes minutes",
     "one-table": "tests/contest/test_compare, fewer tables",
     "homes": "tests/contest/test_compare, on smaller tables: a plan depends on the machine",
 }

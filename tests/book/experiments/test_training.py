@@ -89,20 +89,11 @@ def test_a_closed_divergence_of_cauchy_distributions_is_the_integral():
     assert float(stack.kl()[0].detach()) == pytest.approx(sum(found) / 4, rel=1e-5)
 
 
-def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
+def test_noise_is_standard_normal_or_cauchy():
     stack = rank1.Stack(rank1.RECIPES["normal"], [1], (5, 7000))
     for heavy, law in ((None, "norm"), (True, "cauchy")):
         [(_, noise)] = stack.noise(None, heavy)
         assert stats.kstest(noise.ravel().numpy(), law).pvalue > 0.01
-    noisy = rank1.train(rank1.NOISY, [0], 1, 0.01, 480, [1])
-    x, _ = rank1.stacked_test_examples([0], 1)
-    with torch.no_grad():
-        outputs, drawn = noisy.forward(x, None), noisy.forward(x, noisy.noise(None))
-    assert torch.equal(outputs, outputs[:, :1].expand_as(outputs))  # one network
-    assert (drawn[:, 0] - drawn[:, 1]).abs().max() > 1e-3
-    means, deviations = noisy.fast_weight_moments()
-    np.testing.assert_allclose(means, 1, rtol=0, atol=0)
-    np.testing.assert_allclose(deviations, 0.1, rtol=0, atol=1e-12)
 
 
 def test_rates_are_tuned_on_splits_apart():

@@ -322,10 +322,6 @@ SHOWN = {
     "fig-tbe-diversity": diversity,
     "fig-bbb-tug": tug,
     "fig-bbb-ellipses": line,
-    "fig-bbb-distances": lambda f: (
-        [sum(own["regions"] > 1 for own in f.ratios.values()), 5],
-        [[own[place] for place in ("regions", "gap", "outside")] for own in f.ratios.values()],
-    ),
     "fig-bbb-settings": settings,
     "fig-tr1-swapped": lambda f: (
         [[*f.values.values()][k] for k in (0, -1)], [[own] for own in f.values.values()],
