@@ -332,9 +332,6 @@ SHOWN = {
     ),
     "fig-cnn-images": image,
     "fig-cnn-plane": plane,
-    "fig-cnn-windows": lambda f, window: (
-        [window, f.windows[window - 1] @ f.kernel], [f.mean, f.image],
-    ),
     "fig-cnn-sigmas": lambda f, trained: (
         [*(pick(own[-1] for own in f.sigmas[trained]) for pick in (min, max)),
          f.alone[trained][-1]],
