@@ -20,7 +20,6 @@ from workshop.experiments.contest import reading
 from workshop.page.live import live, trainer_state
 
 CLAIMS = Claims("learning/rank-1-bnn", unclaimed={
-    "what heavy tails are": ["an entry that is far from 1"],
     "continuity": ["way the mean passes 0"],
     "what the first sections measured": ["There are two ways out"],
     "a test": ["here: the corrected resampled t-test"],

@@ -19,7 +19,7 @@ from workshop.page.digit import EXAMPLES
 CLAIMS = Claims("learning/uncertainty", unclaimed={
     "log 2": ["0.69 nats, for a fair coin"],
     "what a word means": ["is as good as one who says",
-        "70% of the days on which you", "a density may exceed 1"],
+        "a density may exceed 1"],
     "an example": ["let one say 99 to 1", "Suppose it rains on 70"],
     "a property of the divergence, in the glossary": ["It is 0 only if you state"],
     "a proof": ["average of five misses a sixth draw"],
