@@ -156,10 +156,10 @@ says("it stays better", lambda: beside(BATCH, tempered=True).word == "better")
 says(["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
      lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"})
 says("it stores 1.27 times", lambda: reading.costs(BATCH)["num_stored"])
-says("stores four times as many", lambda: reading.costs(DEEP)["num_stored"])
+says("a deep ensemble four times as many", lambda: reading.costs(DEEP)["num_stored"])
 says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"])
 says("it takes twice as long to train", lambda: reading.costs(BATCH)["train_seconds"])
-says(["It does save time in wide layers", "that see few examples at once it does"],
+says(["It does save time in wide layers", "time only in wide layers that see"],
      lambda: 2 * passed(1024, 1, "forward", BATCH, "ratio", 1)
          < min(1, passed(1024, 1, "forward", DEEP, "ratio", 1)))
 says("Together this is 5.90%, of which", lambda: 2 * 0.97 * 0.03 + 0.03**2 * 8 / 9)
