@@ -49,7 +49,6 @@ QUESTIONS = {
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
     "bayesian-cnn": "How do prior and weight of the KL change a Bayesian LeNet-5?",
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
-    "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "embedded-training": "How does training move the kernel of an embedded ensemble, by width?",
     "embedded-spread": "How far apart do embedded members end, by the mean of modulations?",
@@ -64,9 +63,7 @@ QUESTIONS = {
 } | {f"contest/{task}": f"Which methods are better than one network on {task}?" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
-NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
-    name: "laplace" for name in QUESTIONS if name.startswith("contest/")
-}
+NEEDS = {"nuts": "numpyro"} | {name: "laplace" for name in QUESTIONS if name.startswith("contest/")}
 
 
 def location(name: str) -> tuple[str, str]:

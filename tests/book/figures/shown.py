@@ -185,15 +185,6 @@ def regret(f):
     return [-best.mean, best.low, best.high], bounds(every)
 
 
-def crop(f, photograph, method):
-    one = f.crops[photograph, f.keys[method]]
-    wrong = np.abs(one.mean - one.truth)
-    worst = np.argsort(-one.std.ravel(), kind="stable")[: one.std.size // 10]
-    share = (wrong.ravel()[worst] ** 2).sum() / (wrong**2).sum()
-    small = one.truth.reshape(len(wrong) // 2, 2, -1, 2).mean(axis=(1, 3))
-    return [share], [one.mean, one.std, wrong, small]
-
-
 def first(f, time, width):
     outputs, at_data, still, row = f.found[width][f.choices["time"].index(time)]
     away, off = rms(at_data - f.targets), max(np.abs(still - outputs))
@@ -352,7 +343,6 @@ SHOWN = {
          f.errors[kl_weight]["one network"][2]],
     ),
     "fig-bandit": regret,
-    "fig-images-out": crop,
     "fig-gf-dragged": dragged,
     "fig-gf-first": first,
     "fig-gf-units": units,
