@@ -124,7 +124,7 @@ says("off by more than one and a half",
      lambda: all(abs(exact()[0] - truth()) > 1.5 * np.sqrt(np.diag(exact()[1]))))
 says("says −2.49, and the truth is −2.5", lambda: np.array([exact()[0], truth()]) @ [1, 3])
 says("The two errors cancel", lambda: abs((exact()[0] - truth()) @ [1, 3]) < 0.02)
-says("For the 61 weights of the network above", lambda: nuts.NUMBER)
+says("For the 61 weights above", lambda: nuts.NUMBER)
 says("it grows without limit",
      lambda: np.allclose(
          np.diff(variational.entry_kl(0.0, np.log(np.expm1(TENTHS)), Normal(0.0, 1.0))),
@@ -143,7 +143,7 @@ says("a thin ellipse that leans", lambda: correlation() < -0.97)
 says("lines are only a fifth as far apart", lambda: round(1 / wider()[at(0)]) == 5)
 says("there is not a single point", lambda: line().inputs.min() > 2)
 says("both errors almost vanish", lambda: np.allclose(wider(0), 1, atol=0.11))
-says("so the exact ellipse stands upright by itself", lambda: abs(correlation(0)) < 0.15)
+says("the exact ellipse stands upright by itself", lambda: abs(correlation(0)) < 0.15)
 says("On ten data sets, after 12,000 steps", lambda: (len(SETTINGS("data")), LONG["steps"]))
 says("1.9 times as uncertain", lambda: ratio("regions"))
 says("about half as uncertain", lambda: 0.4 < ratio("gap") < 0.55)

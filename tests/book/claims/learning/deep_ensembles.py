@@ -38,11 +38,6 @@ def unclear(names: list[str], of: str) -> bool:
     return not any(effect(one, score, "verdict", of) for one in names for score in trained.SCORES)
 
 
-def inside(name: str) -> float:
-    """Return the part of new rows of concrete in intervals of five networks."""
-    return trained.mean_of(rows(), "concrete", name, "coverage")[0]
-
-
 def by_size(of: str):
     """Return mean squared errors and NLLs of 1 to 10 members, and each as two numbers give it."""
 
@@ -156,8 +151,6 @@ says("NLL hardly moves", lambda: all(abs(effect(one, "nll", "difference")) < 0.0
 says("on Boston all is unclear", lambda: unclear(BETAS, "boston"))
 says("moved by 1% of each input's range", lambda: trained.RECIPES[MOVED[0]].adversarial)
 says("neither RMSE nor NLL clearly", lambda: all(unclear(MOVED, of) for of in trained.DATA))
-says("then hold 97.4% of new rows", lambda: inside(MOVED[1]))
-says("where they held 94.2%", lambda: inside(DEEP))
 reads("with Holm's correction over 28 comparisons", "deep-ensembles", "summary", of=adjusted)
 says(["Now new holds 20 rows", "about the 20 new mixes"], lambda: len(own_table()["new"]))
 says("Of the others, 90%", lambda: len(own_table()["split"].train) / len(own_table()["x"]))

@@ -87,7 +87,7 @@ says("Averaging along that run does not lower",
      lambda: max(gain(f"falls {made}", "rmse") for made in ("epochs", "weights", "swag")) < 0.002)
 says("error (RMSE) of 6.07 megapascals (MPa), and",
      lambda: between("restarts epochs", "rmse", "constant end")["mean"])
-says("rate that falls once, has 5.74",
+says("whose rate falls once has 5.74",
      lambda: between("falls end", "rmse", "constant end")["mean"])
 says("further, and five networks do", lambda: clear("falls five", "rmse"))
 reads("The constant rate is 0.01", TABLE, "settings", "lr")
