@@ -129,6 +129,8 @@ says("have 0.144 nats on average", lambda: of("signs", "members_nll"))
 says("average and gain 0.071", lambda: gain("signs"))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
 says("ten times as much by differing", lambda: gain(MIXTURE) / gain("signs"))
+says("From N(1, 0.1²) we did not try it",
+     lambda: {"signs_mixture", "near_mixture"} & {*RECIPES} == {"signs_mixture"})
 says("but for them it is unclear",
      lambda: not any(pair(f"{one}_mixture", start, "verdict") for one, start in TWINS))
 says("10 random splits into 1,344 to", lambda: (10, len(training.examples("digits", 0)[0][0])))
