@@ -27,7 +27,7 @@ TYPED   := --jaxtyping-packages=ensedu,beartype.beartype -m "not (bad_input or c
 SHARED  := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 NBVAL   := $(PYTEST) $(SHARED) --nbval book
 # Tables that other packages compute, and which of the tables asked for are, or are not, of these.
-FOREIGN := nuts images-out contest/%
+FOREIGN := nuts contest/%
 THERE   := $(if $(NAME),$(filter $(FOREIGN),$(NAME)),--there)
 HERE    := $(if $(NAME),$(filter-out $(FOREIGN),$(NAME)),--here)
 

@@ -43,16 +43,12 @@ QUESTIONS = {
     "bandit": "How does a network's doubt change what an agent eats?",
     "rank1-training-tuning": "Which rate does each recipe of a rank-1 BNN get?",
     "rank1-training": "What do prior, start and loss of a rank-1 BNN change, and is it learned?",
-    "rank1-training-noise": "How good is one network under the noise of a rank-1 BNN's prior?",
     "pruning-tuning": "Which rate does each prior of the pruned networks get?",
     "pruning": "What can a mean-field network's weights be spared, by prior?",
     "nuts": "What is the posterior of a small network?",
-    "nuts-distances": "How far is each method from the posterior of a small network?",
     "bayes": "How do weight of the KL, start, draws and steps change a mean-field fit?",
-    "bayes-noise": "How noisy is the gradient of a dense layer by each way to draw?",
     "bayesian-cnn": "How do prior and weight of the KL change a Bayesian LeNet-5?",
     "bayesian-cnn-images": "What do a Bayesian LeNet-5's draws say of single images?",
-    "images-out": "Where is a doubled photograph invented, and do networks say so?",
     "gradient-flow": "How far do weights and kernel of one network move, by width?",
     "perturbed-network": "Which network is perturbed, halfway down and at a minimum?",
     "perturbed": "How far is a rank-1 perturbation from a full one, by size?",
@@ -60,26 +56,22 @@ QUESTIONS = {
     "width": "How many members does a width carry?",
     "digit-networks": "What do small networks say to a digit that a reader draws?",
     "digit-networks-splits": "How sure are members of letters?",
-    "false-words": "How often does each test find what is not there, in contests like ours?",
     "one-table": "How often does one table get a word that is not due, or one that is?",
     "homes": "Which method predicts the prices of homes, by one command?",
-    "contest/concrete-predictions": "What do contestants predict for each mixture of concrete?",
 } | {f"contest/{task}": f"Which methods are better than one network on {task}?" for task in CONTEST}
 
 #: Which tables need a package that the book does without, and has in .venv-others alone.
-NEEDS = {"nuts": "numpyro", "images-out": "skimage"} | {
-    name: "laplace" for name in QUESTIONS if name.startswith("contest/")
-}
+NEEDS = {"nuts": "numpyro"} | {name: "laplace" for name in QUESTIONS if name.startswith("contest/")}
 
 
 def location(name: str) -> tuple[str, str]:
     """Return where an experiment stands: a module here, and its name in it.
 
-    That of ``bayes`` is ``bayes.EXPERIMENT``, and that of ``bayes-noise`` is ``bayes.NOISE``.
+    That of ``width`` is ``width.EXPERIMENT``, and that of ``width-tuning`` is ``width.TUNING``.
     """
     checks.one_of("name", name, QUESTIONS)
     if name.startswith("contest/"):
-        return "contest", "PREDICTIONS" if name.endswith("-predictions") else "TABLES"
+        return "contest", "TABLES"
     module = name.replace("-", "_")
     if find_spec(f"{__name__}.{module}"):
         return module, "EXPERIMENT"

@@ -1,4 +1,4 @@
-"""Bayes by Backprop: which settings make a fit or break it, and how noisy its gradients are.
+"""Bayes by Backprop: which settings make a fit or break it.
 
 `run` trains the mean-field posterior of the model of `workshop.experiments.nuts`, 1-20-1 with
 tanh, NTK parametrization and the prior N(0, 2²), on that table's draws of data. One setting changes
@@ -6,9 +6,6 @@ at a time: the weight of the KL, the standard deviation at which weights start, 
 the steps the KL grows, how the minibatches share it, the prior, the number of draws and of steps.
 All starts on all data train side by side, one row of `Posterior` each, with gradients of their own;
 starts and noise are the same for all settings.
-
-`gradient_noise` measures the variance of a minibatch's gradient over draws, for the estimators of
-`ensedu.torch.MeanFieldLinear`, at networks that were trained on digits.
 """
 
 import math
@@ -23,15 +20,11 @@ from torch import Tensor
 
 from ensedu import uncertainty
 from ensedu.common.training_settings import minibatch_kl_weights
-from ensedu.data import digits, gap
+from ensedu.data import gap
 from ensedu.priors import Prior, ScaleMixture
-from ensedu.torch import MeanFieldLinear, fit, mlp
-from ensedu.torch.base import seeded
-from ensedu.torch.losses import softmax_cross_entropy
-from ensedu.torch.mean_field import ESTIMATORS
 from ensedu.torch.variational import entry_kl, inverse_softplus, softplus
 from workshop import measured
-from workshop.experiments import nuts, nuts_distances
+from workshop.experiments import nuts
 from workshop.experiments import running_example as example
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
@@ -156,16 +149,36 @@ def run(
     return found
 
 
+_DISTANCES = ("mean_difference", "std_ratio", "wasserstein")
 _SCORES = {
-    place: (*(("nll", "rmse", "spread") if place in example.PLACES else ()), *nuts_distances.SCORES)
+    place: (*(("nll", "rmse", "spread") if place in example.PLACES else ()), *_DISTANCES)
     for place in nuts.PLACES
 }
+
+
+def distances(f: Float[Array, "S B"], reference: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return how far curves at `nuts.coarse_grid` are from a row of the table nuts, by place.
+
+    ``mean_difference`` is the mean over x of the distance of the means, ``std_ratio`` that of the
+    standard deviations' ratio, to the reference's, ``wasserstein`` that of the distance of the
+    distributions of f(x).
+    """
+    mean, std = (np.array(reference[key])[:: nuts.COARSE] for key in ("mean", "std"))
+    by_x = {
+        "mean_difference": np.abs(f.mean(0) - mean),
+        "std_ratio": f.std(0) / std,
+        "wasserstein": nuts.wasserstein(f, np.array(reference["quantiles"]).T),
+    }
+    return {
+        place: {name: float(values[rows].mean()) for name, values in by_x.items()}
+        for place, rows in nuts.inputs_by_place(nuts.coarse_grid()).items()
+    }
 
 
 def _scores(weights: Float[Array, "S D"], seed: int) -> dict[str, dict[str, float]]:
     """Return what draws of weights are worth on new data, and how far they are from NUTS."""
     reference = dict(measured.row(measured.load("nuts")["rows"], data_seed=seed))
-    found = nuts_distances.distances(nuts.curve(weights, nuts.coarse_grid()), reference)
+    found = distances(nuts.curve(weights, nuts.coarse_grid()), reference)
     x, truth, y = example.new_points(seed, int(example.SETTINGS["points"]))
     f = nuts.curve(weights, x[:, 0])[..., None]
     for place, rows in zip(example.PLACES, np.split(np.arange(len(x)), 2), strict=True):
@@ -208,8 +221,8 @@ def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 EXPERIMENT = Experiment(
     name="bayes",
     about="the mean-field posterior of the model of nuts on the same data, each a list over data "
-    "of means over starts: scores as in running-example, of new points; distances from NUTS as in "
-    "nuts-distances; sigma, the median standard deviation of a weight; free_energy, the negative "
+    "of means over starts: scores as in running-example, of new points; distances from NUTS, see "
+    "`distances`; sigma, the median standard deviation of a weight; free_energy, the negative "
     "ELBO in nats, with the whole KL to the normal prior; the summary holds means over data, and "
     "paired differences from the base setting",
     budget="10 draws of data x 4 starts, Adam with batches of 20, no tuning; the learning rate and "
@@ -225,66 +238,3 @@ EXPERIMENT = Experiment(
     },
     summarize=summarize,
 )
-
-SIZES = (64, 50, 10)
-BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-
-
-def gradient_noise(
-    seed: int, epochs: int, lr: float, std: float, sizes: list[int], batches: int, draws: int
-) -> dict[str, Any]:
-    """Return the variance over draws of the gradient of a minibatch's mean NLL.
-
-    For each estimator a list over batch sizes: the sum over all weights and biases of the variance
-    of the gradient in μ, or in ρ, the mean over so many batches of digits that it trained on.
-    """
-    x, y = map(torch.from_numpy, digits())
-    order = torch.from_numpy(np.random.default_rng([seed, 2018]).permutation(len(x)))
-    x, y = x[order], y[order]
-    with seeded(seed), one_thread():
-        net = mlp(SIZES, "mean_field", posterior_std=std, dtype=torch.float64)
-        fit(net, x[:1200], y[:1200], softmax_cross_entropy, epochs=epochs, lr=lr, seed=seed,
-            bar=False)  # fmt: skip
-        found: dict[str, Any] = {}
-        for estimator in ESTIMATORS:
-            for layer in net.modules():
-                if isinstance(layer, MeanFieldLinear):
-                    layer.estimator = estimator
-            own: dict[str, list[float]] = {"mean": [], "rho": []}
-            for B in sizes:
-                each = []
-                for batch in range(batches):
-                    rows = torch.from_numpy(np.random.default_rng([seed, batch]).permutation(1200))
-                    each.append(_variances(net, x[rows[:B]], y[rows[:B]], draws))
-                for name, values in own.items():
-                    values.append(float(np.mean([one[name] for one in each])))
-            found[estimator] = own
-    return found
-
-
-def _variances(net: Any, x: Tensor, y: Tensor, draws: int) -> dict[str, float]:
-    """Return the sums of the variances of the gradient in all μ and in all ρ."""
-    named = dict(net.named_parameters())
-    gradients: dict[str, list[Tensor]] = {"mean": [], "rho": []}
-    for _ in range(draws):
-        value = softmax_cross_entropy(net(x), y)
-        each = dict(zip(named, torch.autograd.grad(value, list(named.values())), strict=True))
-        for part, kept in gradients.items():
-            flat = [one.ravel() for name, one in each.items() if name.endswith(part)]
-            kept.append(torch.cat(flat))
-    return {part: float(torch.stack(kept).var(0).sum()) for part, kept in gradients.items()}
-
-
-NOISE = Experiment(
-    name="bayes-noise",
-    about="digits, 64-50-10: the variance over draws of the gradient of one batch's mean NLL, the "
-    "sum over all weights and biases, in μ (mean) and in ρ (rho), a list over batch sizes, for "
-    "each estimator",
-    budget="10 networks, each trained on 1,200 digits by draws of weights; 100 draws for each of 8 "
-    "batches",
-    cases=[{"seed": seed} for seed in range(10)],
-    run=gradient_noise,
-    settings={
-        "epochs": 20, "lr": 0.003, "std": 0.05, "sizes": list(BATCHES), "batches": 8, "draws": 100,
-    },
-)  # fmt: skip

@@ -244,33 +244,6 @@ def mean_of(
     return float(each.mean()), float(each.std(ddof=1))
 
 
-def beside_published(
-    rows: Sequence[Mapping[str, Any]],
-) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], float]]:
-    """Return the published figures and ours as rows to show, and ours minus theirs.
-
-    The differences are in standard errors: the root of both variances over splits, by their number.
-    Both drew splits of the same rows, so that no correction for their overlap is due: that belongs
-    to what holds for new rows. The paper's NLL is taken for that of one Gaussian.
-    """
-    shown: dict[str, dict[str, Any]] = {}
-    errors = {}
-    for data, published in PUBLISHED.items():
-        for score, (theirs, spread) in published.items():
-            nll = score == "nll"
-            ours, own = mean_of(rows, data, "deep_ensemble", "moment" if nll else score)
-            errors[data, score] = (ours - theirs) / (np.hypot(own, spread) / np.sqrt(SPLITS))
-            shown[f"{'Boston' if data == 'boston' else data} {score.upper()}"] = {
-                "published": f"{theirs:.2f}\u00a0\u00b1\u00a0{spread:.2f}",
-                # so many digits that the errors follow from them
-                "here": f"{ours:.{2 + nll}f}\u00a0\u00b1\u00a0{own:.{2 + nll}f}",
-                "its members": mean_of(rows, data, "deep_ensemble", "average")[0] if nll else None,
-                "one network": mean_of(rows, data, "single", score)[0],
-                "one larger": mean_of(rows, data, "wide", score)[0],
-            }
-    return shown, errors
-
-
 EXPERIMENT = Experiment(
     name="deep-ensembles",
     about="each score a list over initial seeds: rmse in the target's units; nll, nats an example, "

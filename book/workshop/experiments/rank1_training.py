@@ -59,8 +59,6 @@ class Rank1Recipe:
     loss: str = "average"
     #: Whether r and s are drawn from Cauchy distributions, with a closed KL.
     heavy: bool = False
-    #: Whether it is one network with noise: r and s stay at the prior, and the biases are shared.
-    fixed: bool = False
 
 
 SIGNS: dict[str, Any] = {"init": "signs"}
@@ -81,8 +79,6 @@ RECIPES = {
     "signs_wide": Rank1Recipe("from signs, prior N(1, 1)", 0, **SIGNS, prior=Normal(1.0, 1.0)),
     "published": Rank1Recipe("as published", 2, **SIGNS, beta=4.0, per_example=True),
 }
-#: One network that learns under the noise of the prior; not among the contestants' comparisons.
-NOISY = Rank1Recipe("one network with noise", -1, beta=0.0, fixed=True)
 #: What else is compared, each with what it differs from.
 PAIRS = (
     ("at_once", "normal"), ("cauchy", "normal"), ("sum", "normal"), ("no_kl", "normal"),
@@ -118,19 +114,7 @@ class Stack:
             name: torch.stack([one[name].detach() for one in found]).requires_grad_()
             for name in found[0]
         }
-        if row.fixed:
-            self._fix()
         self.layers = sorted({name.split(".")[0] for name in found[0]}, key=int)
-
-    def _fix(self) -> None:
-        """Leave r and s at the prior, and one bias to all members, (G, 1, n)."""
-        at = {"mean": self.row.prior.loc, "rho": math.log(math.expm1(self.row.prior.scale))}
-        for name, value in self.parameters.items():
-            part = name.rpartition("_")[2]
-            if part in at:
-                self.parameters[name] = torch.full_like(value, at[part], requires_grad=False)
-            elif name.endswith("bias"):
-                self.parameters[name] = value.detach()[:, :1].clone().requires_grad_()
 
     def array(self, layer: str, name: str) -> Tensor:
         """Return an array of a layer, (G, …)."""
@@ -226,8 +210,7 @@ def train(
     x, y = (torch.stack(each) for each in zip(*parts, strict=True))
     number, groups = x.shape[1], torch.arange(len(own))[:, None]
     steps_an_epoch = number // batch_size
-    learned = [value for value in stack.parameters.values() if value.requires_grad]
-    adam = torch.optim.AdamW(learned, lr=lr, weight_decay=0.0)
+    adam = torch.optim.AdamW(stack.parameters.values(), lr=lr, weight_decay=0.0)
     step = 0
     with one_thread():
         for epoch in range(1, max(epochs) + 1):
@@ -338,24 +321,6 @@ def tune(
     return {"nll": score(stack, *stacked_test_examples(apart, 1), passes)["nll"].tolist()}
 
 
-def noise(
-    splits: int, starts: int, batch_size: int, epochs: list[int], passes: int
-) -> dict[str, Any]:
-    """Return the NLL of one network with noise: lists over splits of lists over starts.
-
-    ``tuning`` is the NLL on each of three other splits, by learning rate.
-    """
-
-    def scored(own: Sequence[int], number: int, lr: float) -> dict[str, Float[Array, " G"]]:
-        stack = train(NOISY, own, number, lr, batch_size, epochs[-1:])
-        return score(stack, *stacked_test_examples(own, number), passes)
-
-    tuning = [scored(range(1000, 1003), 1, lr)["nll"].tolist() for lr in RATES]
-    lr = RATES[int(np.argmin(np.mean(tuning, axis=1)))]
-    found = scored(range(splits), starts, lr)["nll"].reshape(splits, starts)
-    return {"lr": lr, "tuning": tuning, "nll": found.tolist()}
-
-
 def best_rates(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the number of each contestant's best learning rate, by its mean NLL over splits."""
     return best_tries(rows, dict.fromkeys(RECIPES, RATES))
@@ -397,14 +362,4 @@ EXPERIMENT = Experiment(
     run=run,
     settings=SETTINGS,
     summarize=summarize,
-)
-NOISE = Experiment(
-    name="rank1-training-noise",
-    about="one network whose layers' inputs and outputs are multiplied by noise of N(1, 0.1²), in "
-    "training and after, four weight samples a step: nll of the mixture of 128 weight samples, "
-    "lists over splits of lists over starts; tuning: nll by learning rate on three other splits",
-    budget="as rank1-training",
-    cases=[{}],
-    run=noise,
-    settings=SETTINGS,
 )

@@ -16,7 +16,7 @@ import torch
 PACKAGES = (
     "torch", "numpy", "scipy", "scikit-learn",
     "tabm", "torch-uncertainty", "bayesian-torch", "blitz-bayesian-pytorch",
-    "jax", "numpyro", "laplace-torch", "ivon-opt", "scikit-image",
+    "jax", "numpyro", "laplace-torch", "ivon-opt",
 )  # fmt: skip
 #: One thread, and an allocator that keeps its memory from pass to pass: one that gives it back
 #: inflates small cells threefold. All are read when a process starts.

@@ -1,7 +1,5 @@
 """The contest's tables are what its protocol makes, and pages say what they hold."""
 
-import itertools
-import math
 from itertools import combinations
 
 import numpy as np
@@ -12,8 +10,6 @@ from ensedu.contest.contestants import CONTESTANTS, REFERENCE
 from ensedu.contest.trainers.networks import MEMBERS
 from ensedu.methods import METHODS
 from tests.contest import small
-from workshop import measured
-from workshop.experiments import false_words
 from workshop.experiments.contest import AGAIN, reading
 from workshop.experiments.contest.tasks import TASKS
 
@@ -101,36 +97,6 @@ def test_passes_are_those_that_run():
         assert outputs(name) == reading.passes(name), name
     assert outputs("last_layer") == MEMBERS and reading.passes("last_layer") == 1
     assert reading.costs("last_layer")["predict_seconds"] < 1.2
-
-
-ROWS = {row["luck"]: row for row in measured.load("false-words")["rows"]}
-
-
-def test_signs_are_those_of_the_contest():
-    found = reading.compared().values()
-    d = np.array([[*one.sources.values()] for one in found])
-    p = false_words.by_signs(d, np.random.default_rng(0))
-    assert p == pytest.approx([one.adjusted for one in found], rel=1e-12)
-
-
-def test_drawn_flips_are_near_all_flips():
-    d = np.random.default_rng(0).normal(-0.5, 1, (3, 9))
-
-    def t(d):
-        return np.abs(d.mean(1)) / d.std(axis=1, ddof=1)
-
-    largest = [t(d * signs).max() for signs in itertools.product([1, -1], repeat=9)]
-    exact = [np.mean([one >= own - 1e-12 for one in largest]) for own in t(d)]
-    drawn = false_words.by_flips(d, np.random.default_rng(0), flips=20_000)
-    assert drawn == pytest.approx(exact, abs=0.015)
-
-
-@pytest.mark.parametrize("luck", ["coin", "median 0"])
-def test_a_smaller_case_is_near_the_table(luck):
-    contests = 60
-    for name, rate in false_words.run(luck, contests=contests).items():
-        error = math.sqrt(max(rate, 0.02) * (1 - rate) / contests)
-        assert rate == pytest.approx(ROWS[luck][name], abs=4 * error)
 
 
 def test_a_network_fits_its_images():

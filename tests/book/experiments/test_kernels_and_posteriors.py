@@ -11,10 +11,9 @@ import torch
 from ensedu.data import gap
 from ensedu.theory import ntk
 from ensedu.theory.perturbations import entry_covariance, hessian, sample_covariance, separable
-from ensedu.torch import MeanFieldLinear, kl, mlp, predict
-from ensedu.torch.variational import normal_kl, softplus
+from ensedu.torch import MeanFieldLinear, kl, mlp
 from workshop import measured
-from workshop.experiments import bayes, embedded, nuts, nuts_distances, perturbed
+from workshop.experiments import bayes, embedded, nuts, perturbed
 from workshop.experiments import running_example as example
 from workshop.experiments.exact import FEATURES, GRID, exact, points
 from workshop.experiments.perturbed import Descent, distance, score_at
@@ -146,12 +145,6 @@ def given_network(weights, rho=-50.0):
     return net
 
 
-def log_joint(parameters, x, y):
-    """``log p(parameters) + log p(y | parameters)`` in nats, what NUTS walks on."""
-    likelihood = scipy.stats.norm(nuts.curve(parameters, x), gap.noise).logpdf(y).sum(-1)
-    return scipy.stats.norm(0, nuts.PRIOR.scale).logpdf(parameters).sum(-1) + likelihood
-
-
 def test_numpy_torch_and_the_package_have_one_model():
     x, _ = gap.sample(np.random.default_rng(3))
     weights = 2 * np.random.default_rng(0).standard_normal((7, nuts.NUMBER))
@@ -181,41 +174,6 @@ def test_a_short_chain_agrees_with_the_table():
     for key in ("mean", "std"):
         own, wanted = (np.array(one[key])[here] for one in (found, row))
         np.testing.assert_allclose(own, wanted, rtol=0, atol=0.02)
-
-
-def test_a_factorized_posterior_is_that_of_the_network_and_of_the_joint():
-    """Its free energy is, over draws of q, the mean of log q minus a log joint without layers."""
-    torch.manual_seed(0)
-    net = nuts_distances.Factorized(2, posterior_std=0.02)
-    x, y = gap.sample(np.random.default_rng(0))
-    with torch.no_grad():
-        free_energies = net.free_energies(*map(torch.from_numpy, (x, y)), samples=4000).tolist()
-    drawn = net(torch.from_numpy(x), 2000).detach()
-    for start in range(2):
-        own = given_network(net.mean[start].detach(), net.rho[start, 0].item())
-        f = predict(own, torch.from_numpy(x), samples=200)[..., 0]
-        error = drawn[start].std(0) / 200**0.5
-        assert ((f.mean(0) - drawn[start].mean(0)).abs() < 6 * error).all()
-        wanted = normal_kl(net.mean[start], net.rho[start], nuts.PRIOR).sum()
-        torch.testing.assert_close(kl(own), wanted, rtol=1e-12, atol=0)
-        mean, std = net.mean[start].detach().numpy(), softplus(net.rho[start]).detach().numpy()
-        q = scipy.stats.norm(mean, std)
-        weights = q.rvs((2000, nuts.NUMBER), random_state=np.random.default_rng(1))
-        each = q.logpdf(weights).sum(1) - log_joint(weights, x[:, 0], y[:, 0])
-        error = each.std() / 2000**0.5
-        assert free_energies[start] == pytest.approx(each.mean(), abs=6 * error)
-
-
-def test_a_reduced_mean_field_fit_agrees_with_the_table():
-    """Its standard deviations settle before its means do."""
-    row = measured.row(
-        measured.load("nuts-distances")["rows"], contestant="mean_field", data_seed=0
-    )
-    settings = nuts_distances.SETTINGS | {"steps": [150, 50, 25]}
-    found = nuts_distances.run("mean_field", 0, **settings)
-    for place in ("regions", "gap"):
-        wanted = np.mean(row[place]["std_ratio"])
-        assert np.mean(found[place]["std_ratio"]) == pytest.approx(wanted, rel=0.2), place
 
 
 @pytest.mark.parametrize("prior", bayes.PRIORS.values())

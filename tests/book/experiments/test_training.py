@@ -6,19 +6,16 @@ import numpy as np
 import pytest
 import torch
 from scipy import integrate, stats
-from torch.distributions import Categorical, MixtureSameFamily, Normal
 
 from ensedu import uncertainty
 from ensedu.data import bandit
 from ensedu.torch import MeanFieldLinear, mlp
 from ensedu.torch.losses import negative_elbo, softmax_cross_entropy
-from workshop import measured
 from workshop.experiments import bandit as bandits
 from workshop.experiments import batch_ensemble_training as batch
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import bayesian_cnn_images as seen
 from workshop.experiments import (
-    images_out,
     mc_dropout,
     more_from_one_network,
     next_task,
@@ -27,7 +24,6 @@ from workshop.experiments import (
 )
 from workshop.experiments import rank1_training as rank1
 from workshop.experiments import width as widths
-from workshop.experiments.images_out import METHODS, TEST, Doubled
 from workshop.experiments.shared import add_verdicts
 
 rng = np.random.default_rng(0)
@@ -88,20 +84,11 @@ def test_a_closed_divergence_of_cauchy_distributions_is_the_integral():
     assert float(stack.kl()[0].detach()) == pytest.approx(sum(found) / 4, rel=1e-5)
 
 
-def test_noise_is_standard_normal_or_cauchy_and_of_the_prior_without_learning():
+def test_noise_is_standard_normal_or_cauchy():
     stack = rank1.Stack(rank1.RECIPES["normal"], [1], (5, 7000))
     for heavy, law in ((None, "norm"), (True, "cauchy")):
         [(_, noise)] = stack.noise(None, heavy)
         assert stats.kstest(noise.ravel().numpy(), law).pvalue > 0.01
-    noisy = rank1.train(rank1.NOISY, [0], 1, 0.01, 480, [1])
-    x, _ = rank1.stacked_test_examples([0], 1)
-    with torch.no_grad():
-        outputs, drawn = noisy.forward(x, None), noisy.forward(x, noisy.noise(None))
-    assert torch.equal(outputs, outputs[:, :1].expand_as(outputs))  # one network
-    assert (drawn[:, 0] - drawn[:, 1]).abs().max() > 1e-3
-    means, deviations = noisy.fast_weight_moments()
-    np.testing.assert_allclose(means, 1, rtol=0, atol=0)
-    np.testing.assert_allclose(deviations, 0.1, rtol=0, atol=1e-12)
 
 
 def test_rates_are_tuned_on_splits_apart():
@@ -213,60 +200,6 @@ def test_where_training_fails_the_next_smaller_rate_is_taken(monkeypatch):
     assert widths.tune("batch_ensemble", 16, 100, 0.06)["nll"] == [None] * 4
     budgets = {"digits": {"starts": 1, "batch_size": 48, "epochs": 1}}
     assert batch.tune("digits", "sgd", 1e300, 0, budgets) == {"nll": None}
-
-
-def test_a_patch_lies_where_its_residual_does_and_no_photograph_is_in_two_parts(monkeypatch):
-    truth = rng.random((68, 100))
-    monkeypatch.setattr(images_out, "photograph", lambda name: truth)
-    small = images_out.halved(truth)
-    low, lacking = images_out.patches(["any"])
-    assert lacking.shape == (2 * 3, 32, 32)
-    np.testing.assert_array_equal(low[4], small[16:32, 16:32])
-    np.testing.assert_array_equal(lacking[4], (truth - images_out.bicubic(small))[32:64, 32:64])
-    names = [*images_out.TRAIN, images_out.SCALE, *TEST]
-    assert len({*names}) == len(names) == len({*images_out.FILES.values()})
-
-
-def test_the_nll_is_that_of_the_mixture_with_wider_members():
-    targets = torch.rand(3, 4, 6, dtype=torch.float64)
-    raw = torch.full_like(targets, np.log(np.expm1(4 - 1e-6)))  # a variance of 4
-    outputs = torch.stack([targets + 1, raw], dim=1).expand(2, 3, 2, 4, 6)
-    wanted = -Normal(1.0, 2.0).log_prob(torch.tensor(0.0))
-    assert float(images_out.pixel_nll(outputs, targets)) == pytest.approx(float(wanted))
-    mean, variance = rng.normal(size=(3, 7, 1)), rng.random((3, 7, 1)) + 0.1
-    missing = rng.normal(size=(7, 1))
-    each = Normal(*(torch.from_numpy(a[..., 0].T) for a in (mean, 1.5 * variance**0.5)))
-    mixed = MixtureSameFamily(Categorical(torch.ones(7, 3)), each)
-    wanted = -mixed.log_prob(torch.from_numpy(missing[:, 0])).mean()
-    assert Doubled(mean, variance, missing).nll(1.5) == pytest.approx(float(wanted))
-    one = Doubled(np.zeros((1, 5000, 1)), np.full((1, 5000, 1), 4.0), rng.normal(size=(5000, 1)))
-    assert images_out.best_factor(one) == pytest.approx(0.5, abs=0.03)
-
-
-def test_a_short_run_on_a_real_photograph(monkeypatch):
-    monkeypatch.setattr(images_out, "TEST", ("flower",))
-    short = images_out.EXPERIMENT.settings | {
-        "train": ["temple"], "scale": "temple", "members": 2, "samples": 2, "epochs": 1,
-        "batch_size": 20,
-    }  # fmt: skip
-    found = {name: images_out.run(name, 0, **short) for name in ("bicubic", *METHODS)}
-    base = found.pop("bicubic")
-    for method, row in found.items():
-        assert row.keys() == base.keys()
-        assert (row["spread"][0] > 0) == (method != "single")
-        assert abs(row["psnr"][0] - base["psnr"][0]) < 1
-    assert len({row["psnr"][0] for row in found.values()}) == 4
-    rows = measured.load("images-out")["rows"]
-    row, place = measured.row(rows, method="bicubic", seed=0), TEST.index("flower")
-    for score in ("psnr", "nll"):
-        assert row[score][place] == pytest.approx(base[score][0], rel=1e-3)
-    assert row["crops"]["flower"] == base["crops"]["flower"]
-
-
-def test_the_doubted_tenth_holds_its_part_of_the_error():
-    doubt, squared = rng.permutation(30.0 + np.arange(50)), rng.random(50)
-    wanted = squared[doubt >= 75].sum() / squared.sum()
-    assert images_out.share_of_doubted(doubt, squared) == pytest.approx(wanted)
 
 
 def test_uncertainties_and_picks_of_images():

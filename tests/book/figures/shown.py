@@ -86,14 +86,6 @@ def methods(f, method):
     return said, [own.mean, own.mean + 2 * own.std, own.mean - 2 * own.std, gap.truth(f.x)]
 
 
-def mixes(f, method):
-    every = [f.intervals[name] for name in (f.keys[method], f.reference)]
-    true = [mix.strength for mix in f.mixes]
-    missed = [m.name for m, a, b in zip(f.mixes, *every[0], strict=True) if a > m.strength
-              or m.strength > b]  # fmt: skip
-    return f" interval of {method}: {', '.join(missed)}.", [*np.concatenate(every), true]
-
-
 def walks(f, learning_rate):
     walk = f.walks[learning_rate]
     half = (walk[:, 0].var() + walk[:, 0].var(ddof=1)) / 2
@@ -193,15 +185,6 @@ def regret(f):
     return [-best.mean, best.low, best.high], bounds(every)
 
 
-def crop(f, photograph, method):
-    one = f.crops[photograph, f.keys[method]]
-    wrong = np.abs(one.mean - one.truth)
-    worst = np.argsort(-one.std.ravel(), kind="stable")[: one.std.size // 10]
-    share = (wrong.ravel()[worst] ** 2).sum() / (wrong**2).sum()
-    small = one.truth.reshape(len(wrong) // 2, 2, -1, 2).mean(axis=(1, 3))
-    return [share], [one.mean, one.std, wrong, small]
-
-
 def first(f, time, width):
     outputs, at_data, still, row = f.found[width][f.choices["time"].index(time)]
     away, off = rms(at_data - f.targets), max(np.abs(still - outputs))
@@ -277,7 +260,6 @@ SHOWN = {
     ),
     "fig-un-trained": trained,
     "fig-un-methods": methods,
-    "fig-un-mixes": mixes,
     "fig-dt-members": lambda f, data: (
         [next(iter(f.scores[data].values())).mean[m - 1] for m in (5, 1, 10)],
         [part for own in f.scores[data].values() for part in (own.mean, own.law)],
@@ -318,10 +300,6 @@ SHOWN = {
     "fig-tbe-diversity": diversity,
     "fig-bbb-tug": tug,
     "fig-bbb-ellipses": line,
-    "fig-bbb-distances": lambda f: (
-        [sum(own["regions"] > 1 for own in f.ratios.values()), 5],
-        [[own[place] for place in ("regions", "gap", "outside")] for own in f.ratios.values()],
-    ),
     "fig-bbb-settings": settings,
     "fig-tr1-swapped": lambda f: (
         [[*f.values.values()][k] for k in (0, -1)], [[own] for own in f.values.values()],
@@ -332,9 +310,6 @@ SHOWN = {
     ),
     "fig-cnn-images": image,
     "fig-cnn-plane": plane,
-    "fig-cnn-windows": lambda f, window: (
-        [window, f.windows[window - 1] @ f.kernel], [f.mean, f.image],
-    ),
     "fig-cnn-sigmas": lambda f, trained: (
         [*(pick(own[-1] for own in f.sigmas[trained]) for pick in (min, max)),
          f.alone[trained][-1]],
@@ -355,7 +330,6 @@ SHOWN = {
          f.errors[kl_weight]["one network"][2]],
     ),
     "fig-bandit": regret,
-    "fig-images-out": crop,
     "fig-gf-dragged": dragged,
     "fig-gf-first": first,
     "fig-gf-units": units,

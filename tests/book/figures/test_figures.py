@@ -157,12 +157,6 @@ def test_what_is_unclear_is_hollow():
         assert len(full) == sum(map(len, gaps.clear[members].values()))
 
 
-def test_frames_stand_at_the_window_its_row_and_its_output():
-    windows = of("book/learning/bayesian-cnn", "fig-cnn-windows")
-    framed = [axes for axes in drawn(lambda: windows.draw(6)).axes if axes.patches]
-    assert [axes.patches[0].get_xy() for axes in framed] == [(2, 1), (0, 5), (2, 1)]
-
-
 def test_ten_images_of_a_kind_are_picked_and_none_twice():
     plane = of("book/learning/bayesian-cnn", "fig-cnn-plane")
     assert {len(set(plane.picked(own))) for own in plane.known.values()} == {10}

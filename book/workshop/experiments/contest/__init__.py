@@ -38,8 +38,8 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
   practically equal an interval of the typical source within a quarter of a unit, unclear the rest:
   `ensedu.uncertainty.pooling`. Like stands beside like: without a temperature, or with one each.
 - **Why signs**: the second edition took t-tests and Holm's correction, and its differences are too
-  skewed for them. `workshop.experiments.false_words` draws contests from these rows in which no
-  rival is better: signs alone keep to 5 %. They were chosen by that, and not by their words.
+  skewed for them. In contests drawn from these rows in which no rival is better, signs alone kept
+  to 5 %. They were chosen by that, and not by their words.
 - **Changed**: a first protocol stopped trainings at their best epoch in the midst of a cosine. On
   concrete, breast cancer and part of digits, the rows to select on alone showed that a lucky epoch
   at a high rate was chosen, and that nearly all had chosen the highest rate. Those rows were thrown
@@ -55,14 +55,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ensedu.contest.contestants import CONTESTANTS, REFERENCE, TABULAR
-from ensedu.contest.forecasts import COVERAGE
-from ensedu.contest.one_split import fresh_start, run_split
-from ensedu.contest.tasks import SPLITS, split_of
-from ensedu.uncertainty import conformal_quantile
-from workshop import measured
+from ensedu.contest.one_split import run_split
+from ensedu.contest.tasks import SPLITS
 from workshop.experiments.contest.tasks import TASKS
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread
@@ -84,28 +79,6 @@ def run(task: str, contestant: str, split: int) -> dict[str, Any]:
     """Return what a contestant is worth on a split of a task."""
     with one_thread():
         return run_split(TASKS[task](), contestant, IN_TABLES[contestant], split)
-
-
-def predictions(contestant: str) -> dict[str, Any]:
-    """Return what a contestant forecasts for each row to test on of the first split of concrete.
-
-    It is the first of the starts that the table scores, trained again.
-    """
-    row = measured.row(
-        measured.load("contest/concrete")["rows"], task="concrete", contestant=contestant, split=0
-    )
-    task, who = TASKS["concrete"](), IN_TABLES[contestant]
-    data, setting = split_of(task, 0), who.settings[row["setting"]]
-    with one_thread():
-        trained = fresh_start(task, data, contestant, who, 0, 0, setting, row["epochs"])
-        test, held_out = trained(data.test[0]), trained(data.calibrate[0])
-    mean, variance = test.moments
-    return {
-        "mean": (data.center + data.unit * mean[:, 0]).tolist(),
-        "std": (data.unit * np.sqrt(variance[:, 0])).tolist(),
-        "factor": conformal_quantile(held_out.nonconformity(data.calibrate[1]), COVERAGE),
-        "nll": test.scores(data.test[1], data.unit)["nll"],
-    }
 
 
 def _table(task: str) -> Experiment:
@@ -131,16 +104,5 @@ def _table(task: str) -> Experiment:
     )
 
 
-#: Single forecasts.
-PREDICTIONS = Experiment(
-    name="contest/concrete-predictions",
-    about="mean and std of the forecast of each row to test on of the first split, MPa, in the "
-    "order of rows_of_split; factor, by which a conformal 90 % interval mean ± factor std is wide; "
-    "nll, that of the first start in the table of concrete",
-    budget="one start of each contestant of the table of concrete, with its setting and epoch",
-    cases=[{"contestant": name} for name in IN_TABLES],
-    run=predictions,
-    digits=5,
-)
 #: The table of each task.
 TABLES: Mapping[str, Experiment] = {f"contest/{task}": _table(task) for task in TASKS}

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,12 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
-from ensedu.contest.one_split import SCORED_STARTS
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
-from ensedu.uncertainty import MeanDifference
-from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled, task_difference
+from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled
 from workshop import measured
 from workshop.experiments.contest import AGAIN
-from workshop.experiments.contest.tasks import SAME_SOURCE, SEEN, TASKS
+from workshop.experiments.contest.tasks import SAME_SOURCE, TASKS
 from workshop.plot import PooledEffect
 
 #: One network with a temperature, which is a rival of those without.
@@ -161,28 +158,6 @@ def prices() -> dict[str, dict[str, float | None]]:
     return {name: costs(name) | {"passes": passes(name)} for name in names}
 
 
-@functools.cache
-def other_ways(tempered: bool = False) -> dict[str, dict[str, Pooled]]:
-    """Return `compared` of NLLs in other ways, by words: other references and fewer tasks."""
-    tasks = task_scores("nll", tempered)
-    copies = {
-        way: [
-            replace(task, values={**task.values, REFERENCE: task.values[REFERENCE][:, part]})
-            for task in tasks
-        ]
-        for way, part in (
-            ("its first copy alone", slice(SCORED_STARTS)),
-            ("its second", slice(SCORED_STARTS, None)),
-        )
-    }
-    fewer = {
-        "without LeNet-5": [task for task in tasks if task.name != "lenet"],
-        "data sets new to this book": [task for task in tasks if task.name not in SEEN],
-    }
-    ways = {"as in the figure": tasks, **copies, **fewer}
-    return {way: pooled(some, reference=REFERENCE) for way, some in ways.items()}
-
-
 def label(contestant: str) -> str:
     """Return what readers call a contestant."""
     name = STANDARD[contestant.removesuffix("_tempered")].label
@@ -212,22 +187,3 @@ def forests(names: Sequence[str] = ()) -> dict[str, dict[str, PooledEffect]]:
         words: effects(names or [*compared("nll", tempered=tempered)], tempered)
         for words, tempered in (("without", False), ("with", True))
     }
-
-
-def means(task: str) -> dict[str, dict[str, tuple[float, MeanDifference | None]]]:
-    """Return by contestant and score the mean over splits, and how it differs from one network's.
-
-    The difference describes one task, and has no word. One network itself has none.
-    """
-    found: dict[str, dict[str, tuple[float, MeanDifference | None]]] = {}
-    for score in SCORES:
-        for own in task_scores(score):
-            if own.name != task:
-                continue
-            for name in own.values:
-                difference = None
-                if name != REFERENCE:
-                    difference = task_difference(own, name, reference=REFERENCE).interval
-                mean = float(own.values[name].mean())
-                found.setdefault(name, {})[score] = mean, difference
-    return found

@@ -17,9 +17,8 @@ from ensedu.uncertainty import MeanDifference
 from workshop import plot
 from workshop.plot.forest import WAYS
 from workshop.plot.moving import Computed, moves, steps
-from workshop.plot.panels import LINE, ends_room, name_curves, number_ticks, write_key
-from workshop.plot.style import AREA, INK, MUTED, Figure, color
-from workshop.plot.text_layout import SMALL
+from workshop.plot.panels import LINE, number_ticks, write_key
+from workshop.plot.style import INK, MUTED, Figure, color
 
 # Captions.
 BANDS = (
@@ -40,11 +39,6 @@ ELLIPSES = (
     "too sure, and it sticks out across it, so the line is too unsure at the data. Ellipses: two "
     "standard deviations. Curves: the standard deviation of the line's height."
 )
-DISTANCES = (
-    "None of these has the right standard deviation in all three places. Above 1 it is less sure "
-    "than the posterior, below 1 too sure. A line only joins a method's marks. Means over 5 data "
-    "sets and 5 initializations on each; 1-20-1 with tanh, full batches, 3,000 steps."
-)
 SETTINGS = (
     "Training longer, or with more weight samples, helps at the data; a small KL weight helps "
     "there and harms in the gap. Left is better: a score minus the base's, on 10 data sets, 4 "
@@ -56,7 +50,6 @@ EXACT: dict[str, Any] = {"color": INK, "lw": 2}
 APART: dict[str, Any] = {"color": OURS, "lw": 2, "ls": "--"}
 MISFIT: dict[str, Any] = {"color": MUTED, "lw": 2, "ls": ":"}
 TURN = np.linspace(0, 2 * np.pi, 101)
-PLACES = {"regions": "at the data", "gap": "in the gap", "outside": "outside"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,49 +183,6 @@ def draw_doubt(axes: Axes, x: Array, curves: Any, inputs: Array, **ticks: str) -
     axes.plot(inputs, np.zeros_like(inputs), "|", color=INK, ms=9, label="data", **foot)
     axes.set(xlabel="x (ticks: data)")
     axes.set_title("standard deviation of f(x)")
-
-
-@dataclass(eq=False)
-class Distances:
-    """The ratio of standard deviations, each method's over that of NUTS, by place."""
-
-    #: By method and place, the places in their order.
-    ratios: Mapping[str, Mapping[str, float]]
-    #: What the methods are called.
-    names: Mapping[str, str]
-
-    def draw(self) -> Figure:
-        """Draw a line a method over the places, on an axis of square roots, which holds 0."""
-        narrow = plot.look().narrow
-        places = [words.replace("the ", "the\n") if narrow else words for words in PLACES.values()]
-        with plot.house_style():
-            right = ends_room(self.names.values())
-            figure, [axes] = plot.panels(1, height=3.0, right=right, below=0.55 if narrow else 0.35)
-            axes.set_yscale("function", functions=(np.sqrt, np.square))
-            axes.set_title("σ over NUTS's (square-root scale)")
-            axes.set(xlim=(-0.2, 2.15), ylim=(0, 5))
-            axes.set_xticks(range(3), places)
-            number_ticks(axes, y=[0, 0.25, 0.5, 1, 2, 4])
-            axes.axhspan(1, 5, **AREA)
-            axes.axhline(1, color=INK, lw=1.4)
-            for name, own in self.ratios.items():
-                heights = [own[place] for place in PLACES]
-                axes.plot(range(3), heights, color=color(name), ms=8, marker=plot.MARKERS[name],
-                          lw=2 if name == "mean_field" else 0.9, clip_on=False,
-                          label=self.names[name])  # fmt: skip
-            for words, y in (("less sure\nthan NUTS", 3), ("too sure", 0.08)):
-                axes.text(1.5, y, words, color=MUTED, ha="center", va="center", fontsize=SMALL)
-            name_curves(figure, axes)
-        return figure
-
-    def say(self) -> str:
-        near, between = (
-            sum(own[place] > 1 for own in self.ratios.values()) for place in ("regions", "gap")
-        )
-        return (
-            f"{near} of {len(self.ratios)} are less sure than NUTS at the data, "
-            f"{between or 'none'} in the gap."
-        )
 
 
 @dataclass(eq=False)

@@ -5,7 +5,6 @@ The aleatoric part is gray, the epistemic one has the pink of a mean-field netwo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -24,10 +23,6 @@ IMAGES = (
     "A Bayesian LeNet-5 doubts a letter much as it doubts an ugly digit. Bars: the two parts of "
     "its doubt. Below: one image, a row for what each weight sample answers, and their average."
 )
-WINDOWS = (
-    "A convolution is a product of matrices: each window of the image is a row, and the kernel a "
-    "column. Framed: one window, and the output that it leads to."
-)
 PLANE = (
     "Doubtful digits and doubtful letters lie around the same line, so the mix of the two parts "
     "does not say which is which. Dashed: the mean share of those above 0.2 in all. 1,000 test "
@@ -41,7 +36,6 @@ SIGMAS = (
 
 PINK = color("mean_field")
 PARTS = {"aleatoric": SHARED, "epistemic": DOUBT}
-SIDE = (3, 3)  # of the kernel, and of what comes out
 
 
 def show(axes: Axes, pixels: Array, x: float, y: float, side: float, chosen: bool) -> None:
@@ -121,71 +115,6 @@ class Images:
         return (
             f"The {one.kind} {one.label}: {aleatoric:.2f} of its doubt is aleatoric, "
             f"{epistemic:.2f} epistemic."
-        )
-
-
-@dataclass(eq=False)
-class Windows:
-    """An image (5, 5), its windows (9, 9), a kernel (9,), and the mean (9,) of each output."""
-
-    image: Array
-    windows: Array
-    kernel: Array
-    mean: Array
-
-    def __post_init__(self) -> None:
-        self.choices = {"window": [*range(1, len(self.windows) + 1)]}
-
-    def draw(self, window: int) -> Figure:
-        """Draw all as tables of numbers, and frame what belongs to one window."""
-        narrow, wide = plot.look().narrow, plot.look().width
-        unit, top = (0.165, 0.42) if narrow else (0.23, 0.3)
-        row, column = divmod(window - 1, 3)
-        parts: dict[str, tuple[Array, str, tuple[int, int, int, int] | None]] = {
-            "image": (self.image, SHARED, (column, row, 3, 3)),
-            "its windows": (self.windows, SHARED, (0, window - 1, 9, 1)),
-            "kernel": (self.kernel[:, None], PINK, None),
-            "output": (self.mean.reshape(SIDE), PINK, (column, row, 1, 1)),
-        }
-        with house_style():
-            figure = Figure(figsize=(wide, 9 * unit + top + 0.1))
-            widths = [values.shape[1] * unit for values, *_ in parts.values()]
-            gap, left = (wide - 0.3 - sum(widths)) / 3, 0.15
-            signs, bold = ("", "→", "×", "="), {"ha": "center", "fontsize": 12}
-            for (words, part), width, sign in zip(parts.items(), widths, signs, strict=True):
-                values, own, framed = part
-                y = top + (9 - len(values)) * unit / 2
-                axes = place(figure, left, y, width, len(values) * unit)
-                written = not (narrow and words == "its windows")
-                table(axes, values, own, framed, written)
-                if words == "its windows":
-                    for i in range(len(values)):
-                        press(figure, f"window={i + 1}", (left, y + i * unit), width, unit)
-                write(figure, left + width / 2, y - 0.1, words, **bold)
-                middle = left - gap / 2, top + 4.5 * unit
-                write(figure, *middle, sign, va="center", **bold | {"fontsize": 15})
-                left += width + gap
-        return figure
-
-    def say(self, window: int) -> str:
-        return f"Pixels of ink that window {window} and the kernel share: {self.mean[window - 1]}."
-
-
-def table(
-    axes: Axes, values: Array, own: str, framed: tuple[int, int, int, int] | None, written: bool
-) -> None:
-    """Draw whole numbers as cells, some of them in a frame: column, row, width, height."""
-    rows, columns = values.shape
-    axes.pcolormesh(values, cmap=tint(own), vmin=0, vmax=4, ec=MUTED, lw=0.4)
-    axes.set(xlim=(-0.05, columns + 0.05), ylim=(rows + 0.05, -0.05))
-    axes.axis("off")
-    for (r, c), value in np.ndenumerate(values) if written else ():
-        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": 11}
-        axes.text(c + 0.5, r + 0.55, f"{value:d}", **style)
-    if framed is not None:
-        x, y, width, height = framed
-        axes.add_patch(
-            Rectangle((x, y), width, height, fc="none", ec=PINK, lw=3, clip_on=False, zorder=5)
         )
 
 

@@ -29,7 +29,6 @@ CONTEST = (
     "Hollow marks are unclear. Each dot is one source of data, a line is where their middle may "
     "lie: if all of it is in the gray band, two methods are practically equal."
 )
-TABLE = "Five networks, mean ± standard deviation over 20 splits, and means of others"
 OWN = (
     "Rows that no network has seen, the lowest prediction first. If the intervals are right, 19 of "
     "20 hold the true value."

@@ -16,8 +16,8 @@ LIVE = (
 )
 SWAPPED = (
     "The prior in the place of what r and s learned does no harm. Squares: the same rank-1 BNNs, "
-    "with other r and s. Gray: one network, and one that learns under the prior's noise. NLL of "
-    "test images, lower is better; means over 10 splits."
+    "with other r and s. Gray: one network. NLL of test images, lower is better; means over 10 "
+    "splits."
 )
 TRAP = (
     "Under the narrow normal prior the means that start at −1 cross 0, and meanwhile the NLL of "
@@ -30,7 +30,6 @@ GREEN, GRAY = color("rank1"), color("single")
 HIGH, ROW = (2.7, 2.1), 0.48
 #: The line of each prior in `Trap`.
 STYLES = ("-", "--")
-NOISY = "one, with noise"
 
 
 @dataclass(eq=False)
@@ -39,17 +38,14 @@ class Swapped:
 
     #: What stands in the place of r and s, to NLLs.
     values: Mapping[str, float | int]
-    #: That of one network with noise, and of one without.
-    noisy: float | int
+    #: That of one network.
     single: float | int
 
     def draw(self) -> Figure:
-        """Draw the rank-1 BNN's rows, then the network with noise, and a line for one without."""
-        rows = [(name, x, GREEN, "s") for name, x in self.values.items()]
-        rows.append((NOISY, self.noisy, GRAY, "o"))
-        left = RIGHT + 0.12 + max(inches(name) for name, *_ in rows)
+        """Draw the rank-1 BNN's rows, and a line for one network."""
+        left = RIGHT + 0.12 + max(map(inches, self.values))
         with house_style():
-            figure, (axes,) = panels(1, height=ROW * (len(rows) + 0.7), left=left)
+            figure, (axes,) = panels(1, height=ROW * (len(self.values) + 0.7), left=left)
             axes.axvline(self.single, color=GRAY, lw=2)
             beside(
                 axes,
@@ -61,11 +57,11 @@ class Swapped:
                 va="center",
                 weight="bold",
             )
-            for y, (_, x, own, marker) in enumerate(rows):
-                axes.plot(x, y, marker, color=own, ms=9)
-                beside(axes, f"{x:.3f}", (x, y), (10, 0), own, va="center")
-            axes.set(ylim=(len(rows) - 0.5, -1.2), xlabel="NLL")
-            axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
+            for y, x in enumerate(self.values.values()):
+                axes.plot(x, y, "s", color=GREEN, ms=9)
+                beside(axes, f"{x:.3f}", (x, y), (10, 0), GREEN, va="center")
+            axes.set(ylim=(len(self.values) - 0.5, -1.2), xlabel="NLL")
+            axes.set_yticks(range(len(self.values)), self.values)
             axes.tick_params(axis="y", length=0)
             set_axis(axes.xaxis, (0.06, 0.125), {x: f"{x:g}" for x in (0.06, 0.08, 0.1, 0.12)})
         return figure

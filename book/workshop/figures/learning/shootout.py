@@ -1,22 +1,14 @@
 """What *Which one is best?* draws and says: who is better than one network, and by how much."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from ensedu.common.checks import optional
-from ensedu.common.text_table import TextTable
-from ensedu.methods import METHODS
-from ensedu.uncertainty import MeanDifference, holm
-from ensedu.uncertainty.pooling import Pooled
 from workshop import plot
-from workshop.experiments.contest import reading
-from workshop.page.method_table import method_table
 from workshop.plot.panels import LINE, RIGHT, TITLE, inches, panels, set_axis, ticks, ticks_along
 from workshop.plot.style import INK, MUTED, Figure, color, house_style, label
 from workshop.plot.text_layout import SMALL
@@ -36,11 +28,6 @@ DOT = (
     "The middle is not your data: marks and lines are still those of all data sets, each dot is "
     "the one that you chose."
 )
-SCORES = (
-    "{}: means over splits and seeds, and how the NLL differs from one network's on this data set "
-    "alone, with its 95% interval."
-)
-
 #: What 1 is, in words that need no statistics.
 UNIT = "difference in NLL; 1 = how far luck moves one comparison of two trainings on one split"
 #: Names that are too long for a row of a phone.
@@ -57,36 +44,12 @@ ROW, STREWN = 0.42, 0.28
 FAR = 3.0
 #: The most names that one sentence holds.
 NAMED = 3
-#: The columns of scores, with their digits, by score.
-COLUMNS = {
-    "nll": ("NLL, nats", 3),
-    "error": ("error, %", 1),
-    "rmse": ("RMSE", 2),
-}
-DIFFERENCE = "NLL minus one network's"
-#: In which other ways p-values are computed, beside signs.
-OTHER_TESTS = "t-tests, Holm", "Wilcoxon's, Holm"
-#: What the table of false words calls its rows and columns.
-NOBODY = {
-    "coin": "nobody differs",
-    "median 0": "typical difference 0",
-    "mean 0": "mean difference 0",
-    "shifted": "found, of those better",
-}
-TESTS = {"signs": "signs", "t": "t-tests", "ranks": "Wilcoxon's", "flips": "flips of the largest t"}
-
 Effects = Mapping[str, plot.PooledEffect]
 
 
 def brief(name: str) -> str:
     """Return a name that a phone has room for."""
     return BRIEF.get(name, name)
-
-
-def row_name(contestant: str) -> str:
-    """Return how a table calls a contestant: a method by its key, which has its color."""
-    method = contestant in METHODS and contestant != "single"
-    return contestant if method else brief(reading.label(contestant))
 
 
 def best_first(effects: Effects) -> list[str]:
@@ -209,62 +172,3 @@ class Dots:
         own = self.values[data]
         lowest = min(own, key=own.__getitem__)
         return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
-
-
-def table(
-    means: Mapping[str, Mapping[str, tuple[float, MeanDifference | None]]], data: str
-) -> TextTable:
-    """Return a row a contestant: its mean scores, and how its NLL differs from one network's.
-
-    `means` are by contestant and score, one network among them; `data` is what they are of.
-    """
-    rows: dict[str, dict[str, Any]] = {}
-    for name, own in means.items():
-        far = own["nll"][1]
-        row = rows[row_name(name)] = {}
-        for score, (title, _) in COLUMNS.items():
-            if score in own:
-                row[title] = own[score][0]
-            if score == "nll":
-                row[DIFFERENCE] = far and (far.low, far.mean, far.high)
-    shown = [*next(iter(rows.values()))]
-    digits = {title: number for title, number in COLUMNS.values() if title in shown}
-    return method_table(
-        rows, columns=digits | {DIFFERENCE: COLUMNS["nll"][1]},
-        colors={row_name("single"): "single"}, caption=SCORES.format(data[0].upper() + data[1:]),
-    )  # fmt: skip
-
-
-def ways(
-    found: Mapping[str, Mapping[str, Pooled]], names: Sequence[str]
-) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the rows of a table: each way to compare, and what it says of some contestants.
-
-    `found` is by ways, the usual one first, and contestants. It is computed by other tests, too.
-    """
-    rows = {
-        way: {
-            row_name(name): (f"{one.adjusted:.3f}", one.word)
-            for name in names if (one := each[name])
-        }
-        for way, each in found.items()
-    }  # fmt: skip
-    usual = next(iter(found.values()))
-    values = np.array([[*one.sources.values()] for one in usual.values()])
-    stats = optional("scipy.stats", "scores")
-    tests = stats.ttest_1samp(values, 0, axis=1), stats.wilcoxon(values, axis=1)
-    for way, test in zip(OTHER_TESTS, tests, strict=True):
-        p = dict(zip(usual, holm(test.pvalue), strict=True))
-        rows[way] = {row_name(name): (f"{p[name]:.3f}", "") for name in names}
-    return rows
-
-
-def false_words(rows: Sequence[Mapping[str, Any]]) -> TextTable:
-    """Return a table of the part of contests in which each test finds something, in percent."""
-    shown = {
-        NOBODY[row["luck"]]: {title: 100 * row[test] for test, title in TESTS.items()}
-        for row in rows
-    }
-    return method_table(
-        shown, columns=dict.fromkeys(TESTS.values(), "{:.0f}%"), corner="contests with a word"
-    )

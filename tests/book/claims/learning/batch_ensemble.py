@@ -6,11 +6,10 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from ensedu import counting
 from ensedu.torch import fit, mlp, predict
 from ensedu.torch.losses import half_squared_error
 from ensedu.uncertainty import chance_disagreement, disagreement
-from tests.book.claiming import Claims, entry, every, reader
+from tests.book.claiming import Claims, entry, reader
 from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower, units
 from tests.book.conftest import ran
 from workshop.experiments import batch_ensemble_training as training
@@ -40,11 +39,6 @@ def ratio(*way: str) -> float:
 def gain(name: str) -> float:
     """Return by how much the NLL is lower than that of members on average."""
     return of(name, "members_nll") - of(name, "nll")
-
-
-def tried(name: str, lr: float) -> np.ndarray:
-    """Return the NLLs at a learning rate, on three splits."""
-    return np.array(every(f"{TABLE}-tuning", "rows", {"contestant": name, "lr": lr}, "nll"))
 
 
 def budget(data: str, key: str):
@@ -107,7 +101,7 @@ says("instead of 2.9%", lambda: of("signs", "disagreement"))
 says(["and it is worse, although its NLL", "and yet the ensemble is worse"],
      lambda: pair(MIXTURE, "signs", "verdict") == "worse")
 says("Four members are at work there", same_stay_same)
-says("pulls its second entry by 7", lambda: pulls()[0])
+says("pulls the second entry of W by 7", lambda: pulls()[0])
 says("the other one by −3", lambda: pulls()[1])
 says("in the average only 2 is left", lambda: pulls().mean())
 says("The ratio is 0 for two copies", lambda: two([0, 0]))
@@ -115,25 +109,22 @@ says("and 1 for independent errors", lambda: abs(two([0, 1]) - 1) < 0.02)
 says(["a twentieth as often", "differ little if their fast"], lambda: 0.045 < ratio("near") < 0.055)
 says("has an NLL of 0.122", lambda: of("near", "members_nll"))
 says("all four together have 0.120", lambda: of("near", "nll"))
-says("the ratio is a quarter, and from", lambda: 0.2 < ratio("normal") < 0.3)
-says("random signs it is more than half", lambda: 0.5 < ratio("signs") < 0.6)
+says("random signs the ratio is more than half", lambda: 0.5 < ratio("signs") < 0.6)
 says("but 0.58, hardly more", lambda: ratio(DEEP))
 says("hardly more than random signs do", lambda: 0 < ratio(DEEP) - ratio("signs") < 0.03)
-says("were the same in all three", lambda: len({RECIPES[one].lr("digits") for one in STARTS}) == 1)
+says("Architecture, data and learning rate were the",
+     lambda: len({RECIPES[one].lr("digits") for one in STARTS}) == 1)
 says("a deep ensemble has only 0.23", lambda: ratio(DEEP, "mnist5000"))
-says("random signs have 0.30", lambda: ratio("signs", "mnist5000"))
 says("From random signs it is 0.25", lambda: surviving("signs"))
 says("so 0.78 of a pull is left", lambda: surviving("near"))
 says("since four times 0.78 is about 3", lambda: (4, surviving("near"), 4 * surviving("near")))
 says(["near 1, the average does not slow", "pull W nearly the same way"],
      lambda: all(surviving("near", layer) > 2 * surviving("signs", layer) for layer in (0, 2, 4)))
-says("the NLL is 0.023 higher", lambda: pair("split", "signs", "difference"))
-says("and 0.011 with four times as many", lambda: (pair("split_longer", "signs", "difference"), 4))
-says("and both are unclear",
-     lambda: not any(pair(one, "signs", "verdict") for one in ("split", "split_longer")))
 says(["probability of 0.6, and the three others", "the member that knows an image best gets"],
      lambda: np.allclose(lessons(), [1 / 2, 1 / 6, 1 / 6, 1 / 6]))
-says("differ more and more", lambda: all(np.diff([of(one, "disagreement") for one in STARTS]) > 0))
+says("The more the members differ, the lower",
+     lambda: all((np.diff([of(one, score) for one in STARTS]) * sign > 0).all()
+         for score, sign in (("disagreement", 1), ("nll", -1))))
 says("have 0.144 nats on average", lambda: of("signs", "members_nll"))
 says("average and gain 0.071", lambda: gain("signs"))
 says("they have 0.836 and gain 0.702", lambda: (of(MIXTURE, "members_nll"), gain(MIXTURE)))
@@ -142,10 +133,6 @@ says("From N(1, 0.1²) we did not try it",
      lambda: {"signs_mixture", "near_mixture"} & {*RECIPES} == {"signs_mixture"})
 says("but for them it is unclear",
      lambda: not any(pair(f"{one}_mixture", start, "verdict") for one, start in TWINS))
-says("not even differ more", lambda: of("deep_mixture", "disagreement") <= of(DEEP, "disagreement"))
-says("the mixture has the higher NLL",
-     lambda: all((tried("signs", lr) < tried(MIXTURE, lr)).all() for lr in training.RATES["adam"]))
-says("is a lower one on the", lambda: RECIPES[MIXTURE].lr("digits") < RECIPES["signs"].lr("digits"))
 says("10 random splits into 1,344 to", lambda: (10, len(training.examples("digits", 0)[0][0])))
 says("1,797 images of 8 × 8", lambda: (1344 + training.TEST["digits"], 8, 8))
 says("and 453 to test on, 3 initializations",
@@ -153,8 +140,6 @@ says("and 453 to test on, 3 initializations",
 says("64-64-64-10, four members, 40 epochs",
      lambda: (*training.sizes("digits"), 4, budget("digits", "epochs")))
 says("batches of 48", lambda: budget("digits", "batch_size"))
-says("it is 0.01 for the three BatchEnsembles", lambda: RECIPES["signs"].lr("digits"))
-says("and 0.03 for the deep ensemble", lambda: RECIPES[DEEP].lr("digits"))
 says("784-128-128-10, 15", lambda: (*training.sizes("mnist5000"), budget("mnist5000", "epochs")))
 says("learning rate 0.001 for all", lambda: RECIPES["signs"].lr("mnist5000"))
 says("over all 11 pairs", lambda: len(entry(TABLE, "summary")))
@@ -168,20 +153,15 @@ says("MNIST only because trainings of that one died",
      lambda: {t.task: t.in_units < 0 for t in beside(BATCH).tasks if t.source == "mnist"}
          == {"mnist": False, "lenet": True})
 says("on the typical one by 0.7 units", lambda: -beside(BATCH).middle)
-says("on two of them by about three", lambda: units(BATCH)[:2].round().tolist() == [-3, -3])
 says("it stays better, on 17 of 18", lambda: (lower(BATCH, tempered=True), len(units(BATCH))))
 says("it stays better", lambda: beside(BATCH, tempered=True).word == "better")
 says(["Compared with a deep ensemble it is unclear", "compared with a deep ensemble it is unclear"],
      lambda: {beside(BATCH, DEEP, t).word for t in (True, False)} == {"unclear"})
-says("on ten of 18 sources", lambda: (lower(BATCH, DEEP), len(units(BATCH))))
 says("it stores 1.27 times", lambda: reading.costs(BATCH)["num_stored"])
-says("stores four times as many", lambda: reading.costs(DEEP)["num_stored"])
+says("a deep ensemble four times as many", lambda: reading.costs(DEEP)["num_stored"])
 says("takes only 1.4 times as long", lambda: reading.costs(DEEP)["train_seconds"])
 says("it takes twice as long to train", lambda: reading.costs(BATCH)["train_seconds"])
-says(["It does save time in wide layers", "that see few examples at once it does"],
+says(["It does save time in wide layers", "time only in wide layers that see"],
      lambda: 2 * passed(1024, 1, "forward", BATCH, "ratio", 1)
          < min(1, passed(1024, 1, "forward", DEEP, "ratio", 1)))
 says("Together this is 5.90%, of which", lambda: 2 * 0.97 * 0.03 + 0.03**2 * 8 / 9)
-says("124,304 and 473,128, so the BatchEnsemble stores 1.05",
-     lambda: (batch := counting.mlp(SIZES, BATCH, 4).total, counting.mlp(SIZES, DEEP, 4).total,
-              batch / counting.mlp(SIZES).total))

@@ -16,9 +16,9 @@ from workshop.experiments import running_example as example
 from workshop.experiments.contest import reading
 
 CLAIMS = Claims("learning/mc-dropout", unclaimed={
-    "what dropout is": ["hidden unit is set to 0"],
+    "what dropout is": ["sets every hidden unit to 0 with"],
     "what a word means": ["the rows of the missing units are 0", "that pulls the weights toward 0"],
-    "a proof": ["the larger of 0 and a linear"],
+    "the mean of a mask": ["entry of the mask has the mean"],
     "a theorem": ["average of passes is never worse"],
 })  # fmt: skip
 says, MC, TABLE = CLAIMS.says, "mc_dropout", "mc-dropout"
@@ -104,13 +104,10 @@ def hump(method: str) -> float:
 
 
 # fmt: off
-says("1.02 times as far at rate 0.2", lambda: (*many(0.2, "ratio"), 0.2))
-says("1.01 times at rate 0.05", lambda: (*many(0.05, "ratio"), 0.05))
 says("they are 1.02 times as far apart", lambda: many(0.2, "ratio"))
 says("interval 0.94 to 1.11", lambda: many(0.2, "low", "high"))
-says("to 0.67 of their distance", lambda: many(0.0, "ratio"))
 says("0.67 times as far apart (0.48 to 0.86)", lambda: many(0.0, "ratio", "low", "high"))
-says("From rate 0.02 to 0.5 they move",
+says("From rate 0.02 to 0.5 passes move",
      lambda: 1.8 < curve(0.5, "regions", "spread") / curve(0.02, "regions", "spread") < 2.4)
 says("that stay it would be seven times",
      lambda: np.sqrt((0.5 / 0.5) / (0.02 / 0.98)).round() == 7)
@@ -118,10 +115,7 @@ says("the two, at four of our five",
      lambda: (2, sum(curve(p, "gap", "nll") < MEMBERS("gap", "nll") for p in RATES), len(RATES)))
 says("a higher rate moves the passes apart",
      lambda: np.all(np.diff([curve(p, "regions", "spread") for p in RATES]) > 0))
-says("choose 0.02 instead of 0.2",
-     lambda: curve(0.2, "regions", "spread") > 1.5 * curve(0.02, "regions", "spread"))
 says("over ten data sets", lambda: len({*every("mc-dropout-curve", "rows", {}, "data_seed")}))
-says("first output is 2.5, 2.5, −3.5 and −5.5", lambda: hand()["y"][:, 0, 0])
 says("three units contribute 1, 4 and −3", lambda: hand()["x"][0] * hand()["W"][:, 0])
 says("the factor $p/(1-p)$ is 1", lambda: hand()["P"] / (1 - hand()["P"]))
 says("the variance is 1 + 16", lambda: (hand()["x"][0] * hand()["W"][:, 0])[:2] ** 2)
@@ -134,11 +128,7 @@ says(["is unclear: its NLL", "dropout is unclear compared"], lambda: beside(MC).
 says("data from 18 sources by their", lambda: len(units(MC)))
 says("13 of the 18 sources", lambda: (lower(MC), len(units(MC))))
 says("but much higher on one", lambda: units(MC)[-1] > 5 * units(MC)[-2])
-says("34 times as long to predict", lambda: reading.costs(MC)["predict_seconds"])
-says("as its 32 passes run one after", lambda: reading.passes(MC))
 says("lowers the NLL by 0.019 nats", lambda: -steps(1200)["training"])
-says("−0.044, −0.017 and −0.051", lambda: [*steps(400).values()])
-says("by −0.019, +0.002 and −0.009", lambda: [*steps(1200).values()])
 says("For each number of digits three steps were",
      lambda: {len(entry(TABLE, "summary", n, "steps")) for n in ("400", "1200")} == {3})
 says("Only the −0.019 is clear", lambda: [own for n in (400, 1200)
@@ -163,10 +153,8 @@ says("learning rate of 0.002", lambda: entry(TABLE, "settings", "lr"))
 says("among 0.05, 0.1, 0.2 and 0.5", lambda: entry(TABLE, "settings", "rates"))
 says("of five rates, 0.02 has", lambda: (len(RATES), best("regions")))
 says("at the data and 0.2 in the gap", lambda: best("gap"))
-says("because it moves the average, too",
-     lambda: np.all(np.diff([curve(p, "regions", "rmse") for p in RATES]) > 0))
 says("surest in the middle of the gap", surest_in_the_gap)
-says("there is a hump in the gap", lambda: 0.4 < hump(MC) / hump(DEEP) < 0.6)
+says("there is a flat hump in the", lambda: 0.4 < hump(MC) / hump(DEEP) < 0.6)
 says("less than in a deep ensemble, as", lambda: wider_in_the_gap(MC) < wider_in_the_gap(DEEP))
 says("two hidden layers the proposition no longer", lambda: example.SIZES == (1, 50, 50, 1))
 says("The passes have a standard deviation of", lambda: round(0.05 * 2 / (1 + 1 / 400), 2) == 0.1)

@@ -56,8 +56,6 @@ says("by 0.019, but", lambda: later("own", "difference"))
 says("adds 8,450 parameters", lambda: of("own", "added"))
 says("there it is 0.064 below", lambda: -earlier("fine_tuned", "difference"))
 says("below heads alone, which is worse", lambda: earlier("fine_tuned", "verdict") == "worse")
-says("they end 0.003 below", lambda: -later("copied", "difference"))
-says("below heads alone, which is unclear", lambda: later("copied", "verdict") == "")
 says("they reach only 0.800", lambda: later("head", "mean"))
 says("remember everything, and the reason", frozen_remember)
 says("64-64-64 and a head of 2",

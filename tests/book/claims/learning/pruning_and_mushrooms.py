@@ -18,7 +18,6 @@ CLAIMS = Claims("learning/pruning-and-mushrooms", unclaimed={
 })  # fmt: skip
 says, reads = CLAIMS.says, CLAIMS.reads
 LEVELS, PRIORS, PAPER = pruning.LEVELS, pruning.PRIORS, pruning.PUBLISHED
-BATCHES, TRICKS, PARTS = bayes.BATCHES, bayes.ESTIMATORS[1:], ("mean", "rho")
 agent = reader("bandit", "summary", by="agent")
 KINDS = [(name, beta) for name in PRIORS for beta in pruning.BETAS]
 NARROW = "pruning", "summary", {"contestant": "narrow", "beta": 1.0}
@@ -58,23 +57,6 @@ def seeds(table: str) -> set[int]:
     return {*every(table, "rows", {}, "seed")}
 
 
-def noise(way: str, part: str) -> np.ndarray:
-    """Return the variance of a gradient in μ or ρ by batch size, a mean over networks."""
-    return entry("bayes-noise", "rows", {}, way, part)
-
-
-def left(part: str, batch: int) -> np.ndarray:
-    """Return how much of the variance of plain weight samples each trick leaves."""
-    at = BATCHES.index(batch)
-    return np.array([noise(way, part)[at] / noise("weights", part)[at] for way in TRICKS])
-
-
-def falls(low: int, high: int) -> np.ndarray:
-    """Return how much of the variance in μ and ρ plain weight samples keep in larger batches."""
-    small, large = map(BATCHES.index, (low, high))
-    return np.divide(*([noise("weights", part)[at] for part in PARTS] for at in (large, small)))
-
-
 # fmt: off
 says(["errs on 1.24%", "The paper's begins at 1.24%"], lambda: PAPER[0] / 100)
 says("1.24% with half of them, and on 1.29%", lambda: (PAPER[50] / 100, 50 / 100, PAPER[95] / 100))
@@ -82,7 +64,6 @@ reads("down to a tenth of the weights", *NARROW, "error",
       of=lambda error: np.ptp(error[:-2]) < 1 < error[-2] - error[-3])
 says("at 14% errors", lambda: error("narrow", 1.0))
 says("errors, twice those", lambda: error("narrow", 1.0) / error("single", 0.0))
-reads("still cost it 0.7 nats each", *NARROW, "train_nll")
 reads(r"\sigma is 0.02", *NARROW, "signal_to_noise")
 says("begins at 5.5%", lambda: error("mixture", 0.01))
 says("it is about 3 points higher",
@@ -127,13 +108,3 @@ says("Each agent had eight settings", lambda: np.unique([*map(len, bandits.GRIDS
 says("on two other seeds", lambda: len(seeds("bandit-tuning") - seeds("bandit")))
 reads("seeds of 1,000 mushrooms", "bandit-tuning", "settings", "number")
 says("over all five comparisons", lambda: len(called("") | called("worse")))
-says("some tens of examples still helps", lambda: (falls(16, 64) < 0.65).all())
-says("over hundreds hardly", lambda: (falls(128, 512) > 0.8).all())
-says("In ten small networks", lambda: len(entry("bayes-noise", "rows")))
-says("the noise of both goes on falling",
-     lambda: all((np.diff(noise(way, part)) < 0).all() for way in TRICKS for part in PARTS))
-says("leave a seventh at 128", lambda: (abs(left("mean", 128) - 1 / 7) < 0.015).all())
-says("at 512 they leave 4%", lambda: (BATCHES[-1], *np.unique(left("mean", 512).round(2))))
-says("is quieter from the first", lambda: max(left("rho", batch)[0] for batch in BATCHES) < 0.1)
-says("Flipout begins where weight samples are", lambda: 0.95 < left("rho", 1)[1] < 1)
-says("leaves 8% in the end", lambda: left("rho", BATCHES[-1])[1])
