@@ -5,4 +5,13 @@
 - How it runs: from ``ModelEnsemble.forward`` on, at once, in turn, or as a compiler follows;
   `one_pass` knows who runs and what is drawn, `stand_ins` run in place of a model's modules, by
   `module_rules` where they do another thing then.
+
+A module of the model is there more than once: *plain*, its code, with shapes alone; *stored*, in
+the net, with the arrays of all members, where `converted` are layers of the method that stand in
+the place of plain ones; and its *stand-in* of a pass, its code with the values of who runs.
+
+So an ``nn.Linear`` of a BatchEnsemble is computed in one of three ways, which tests hold to each
+other: at once by the method's layer, so eq. 5, as `weight_rule` calls it; in turn, and inside of
+another transform, by its own code, with the member's matrix formed; under a compiler by
+`linear_rule`, with the matrices of all formed.
 """

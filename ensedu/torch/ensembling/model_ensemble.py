@@ -159,6 +159,11 @@ class ModelEnsemble(Ensemble):
         return map_tensors(lambda _, y: y.unflatten(0, one_pass.leading), outputs, "the output")
 
     def _run_at_once(self, one_pass: OnePass, inputs: Any) -> Any:
+        """Run all members under ``vmap``; in turn from now on, with a warning, where it refuses.
+
+        What it refuses it says by a ``RuntimeError``, as a model's own code may: if that is why, it
+        is raised again in turn.
+        """
         # In training mode a pass that fails half-way must not have moved anything.
         trains = any(module.training for module in self.model.modules())
         clones = trains or not one_pass.updates_state

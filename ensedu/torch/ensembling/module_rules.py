@@ -51,21 +51,24 @@ def traced_rule_for(module: nn.Module, rule: Any) -> Any:
 def weight_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """A layer: that of the method for all members, or the plain one with a member's arrays.
 
-    What all members give to theirs may have any axes between members and features.
+    The latter for what the method's layer does not take, such as one example without a batch, and
+    where members run in turn. What all give to theirs may have any axes between members and
+    features.
     """
     layer, leading = one_pass.converted[path], one_pass.leading
     ndim = input.ndim if isinstance(input, Tensor) and one_pass.is_at_once() else 0
     if not (ndim > 0 if layer.batch_axis == -2 else ndim in (3, 4)):
         return type(module).forward(module, input)
     with one_pass.outside():
-        x, differ = one_pass.of_all(input)
+        x, differ = one_pass.of_all(input)  # (S·M, …, m), or (…, m) where members do not differ
+        # Whether the layer wants an axis of samples; one with members takes (…, m) as it is.
         sampled = len(leading) > 1 or not isinstance(layer, MemberLayer)
         if differ and len(leading) > 1:
-            x = x.unflatten(0, leading)
+            x = x.unflatten(0, leading)  # (S, M, …, m)
         elif sampled and not differ:
             x = x.expand(*leading, *x.shape)
         axes = len(leading) if differ or sampled else 0
-        # There may be one axis of examples, more, or none.
+        # There may be one axis of examples, more, or none: the layer takes one.
         between = x.shape[axes : layer.batch_axis + 1]
         if len(between) != 1:
             x = x.reshape(*x.shape[:axes], prod(between), *x.shape[layer.batch_axis + 1 :])
