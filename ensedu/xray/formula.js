@@ -75,7 +75,7 @@ const makeFormula = (on) => {
     const groups = matrix ? groupsOf(matrix) : 1;
     const said = [...(matrix ? [`m = ${digits(matrix.m / groups)}`, `n = ${digits(matrix.n / groups)}`, groups > 1 ? `${groups} times` : ""] : []),
       Object.values(sums).some((term) => term.includes("M")) ? `M = ${state.M}` : ""];
-    setText(about, `${[layer ? "This layer" : body ? "Last layer" : "Over all matrices", ...said].filter(Boolean).join(", ")}:`);
+    setText(about, `${[layer ? "This layer" : body ? "Last layer" : "Added up over all layers", ...said].filter(Boolean).join(", ")}:`);
   };
   return { element, show };
 };

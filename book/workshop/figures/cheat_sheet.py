@@ -102,7 +102,7 @@ class Sheet(TextTable):
 
     def html(self) -> str:
         """Return it for the book's page."""
-        blocks = [f"<p>Strips are {THICK} times as thick as to scale.</p>"]
+        blocks = []
         for row in self.rows:
             words, text, layer, whole = (escape(cell.text) for cell in row.cells)
             blocks.append(
