@@ -129,7 +129,7 @@ const dock = (() => {
   const spokenOf = (explorer) => {
     if (!("stays" in explorer.root.dataset)) return false;
     const section = explorer.root.closest("section").getBoundingClientRect();
-    return explorer.frame.getBoundingClientRect().top < top() && section.bottom > innerHeight / 2;
+    return explorer.frame.getBoundingClientRect().top < top() && section.bottom > top() + innerHeight / 5;
   };
   const refresh = async () => {
     const mine = ++turn;
@@ -178,10 +178,11 @@ const dock = (() => {
     relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
-      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > top() + 0.44 * innerHeight); // not on the link
+      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().top > top() + 0.56 * innerHeight); // not on the link
       choose();
       if (shown !== explorer) return;
       fold.open = true;
+      box.scrollTop = 0;
       setTimeout(refresh, 2 * CROSSING); // it may be on its way
     },
     start() {

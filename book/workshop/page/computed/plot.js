@@ -66,7 +66,7 @@ const pieces = ({ kind, width, dashes = [], alpha, marker, style }) => {
   const made = kind === "band" ? [[shape("path", filled), KINDS.band]] : [];
   if (width) made.push([shape("path", line), KINDS[kind]]);
   if (round) made.push([shape("path", { ...line, "stroke-width": FINE * marker.size, "stroke-linecap": "round" }), marked(DOT)]);
-  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)` }), marked(around(marker.corners))]);
+  else if (marker) made.push([shape("path", { ...filled, style: `${style}; fill: var(--ink)`, "stroke-width": FINE }), marked(around(marker.corners))]);
   return made;
 };
 
