@@ -109,7 +109,7 @@ CHOICES = {
         ("little, at any rate", "most, at any rate", "it depends on the rate"), 2,
     ),
     "book/learning/mc-dropout": (
-        "How far apart are its answers now: a quarter as far, half as far, or as far as before?",
+        "How far apart are they now: a quarter as far, half as far, or as far as before?",
         ("a quarter as far", "half as far", "as far as before"), 2,
     ),
     "book/learning/batch-ensemble": (

@@ -93,14 +93,6 @@ def test_a_data_set_is_one_dot_a_row():
     assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
 
 
-def test_how_many_rows_lie_inside_is_said_and_drawn_in_percent():
-    inside = np.array([0.9, 0.654]), np.linspace(0.98, 0.8, 5)
-    said = choosing.say_ends(*inside)
-    assert "65% of the rows" in said and "80% of the strongest" in said
-    ends = drawn(lambda: choosing.draw_ends([0.0, 0.5], *inside))
-    assert list(ends.axes[0].lines[0].get_ydata()) == [90, 65.4]
-
-
 @pytest.mark.parametrize("method", cheat_sheet.WORDS)
 def test_the_cheat_sheets_areas_are_the_count(method):
     """Of a square layer whose sides are those of the picture; what is computed is not stored.
@@ -143,7 +135,7 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
         ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
     ):  # fmt: skip
         state = dict(zip(budget.choices, limits, strict=True))
-        assert budget.say(*limits) == f"{left} of 4 remain; better:\n{better}."
+        assert budget.say(*limits) == f"{left} of 4 remain; better than one network:\n{better}."
         figure = drawn(lambda state=state: budget.draw(**state))
         lines = [line for axes in figure.axes for line in axes.lines]
         struck = {one.get_ydata()[0] for one in lines if one.get_label() == "_struck"}
