@@ -162,7 +162,7 @@ CASES = {
 
 
 # What is traced: the networks of other methods differ from these in the layers alone. More models
-# are in `whole/test_ensemble.py`.
+# are in `ensembling/test_ensemble.py`.
 TRACED = {name for name in CASES if not name.startswith(("mlp", "ensemble"))} | {
     "mlp, last_layer",
     "mlp, rank1, samples",
