@@ -1,4 +1,4 @@
-"""What a reader does with the live trainer: by mouse, finger, keys; on desk and phone, in a cell."""
+"""What a reader does with the trainer: by mouse, finger and keys, on a desk, a phone, in a cell."""
 
 import re
 
