@@ -188,14 +188,7 @@ def test_steps_equal_torch(ours, theirs):
     back = et.to_numpy(twin, rng=rng).params
     for key, value in net.params.items():
         np.testing.assert_allclose(value, back[key], rtol=0, atol=1e-12)
-
-
-def test_a_step_empties_the_gradients():
-    rng = np.random.default_rng(0)
-    layer = en.Linear(m, n, rng=rng)
-    layer.backward(np.ones_like(layer.forward(rng.standard_normal((B, m)))))
-    optimizer = en.SGD(layer, 0.1)
-    optimizer.step()
-    assert layer.grads == {}
-    with pytest.raises(ValueError, match="no gradient for weight, bias"):
+    with pytest.raises(
+        ValueError, match=r"no gradient for 0\.weight, 0\.r, "
+    ):  # a step empties them
         optimizer.step()

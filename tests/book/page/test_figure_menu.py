@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from book._ext.source_pages import OTHERS, computed, lines_of_names, text_of
 from workshop import measured, plot
 from workshop.experiments import QUESTIONS, location
-from workshop.figures.cost import choosing
 from workshop.figures.learning import shootout as best
 from workshop.page import figure_numbers
 from workshop.page.explorer_page import Code, code_of_draw, menu
@@ -24,8 +23,6 @@ def test_the_code_of_a_drawing_is_that_of_its_function():
     method = Code("workshop.figures.learning.shootout", "Dots.draw")
     assert code_of_draw(best.Dots({}, {}).draw) == method
     assert code_of_draw(partial(partial(best.Dots({}, {}).draw, 1), 2)) == method
-    function = Code("workshop.figures.cost.choosing", "draw_ends")
-    assert code_of_draw(choosing.draw_ends) == function
     assert code_of_draw(plot.figure_key) == Code("workshop.plot.figure_key", "figure_key")
     assert code_of_draw(lambda: best.Dots({}, {}).draw("a")) is None
     assert code_of_draw(print) is None
