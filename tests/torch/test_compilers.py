@@ -23,7 +23,7 @@ import ensedu.torch as et
 from benchmarks import measure
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
-from tests.torch.product_cases import gradients
+from tests.backends import gradients
 
 M, S, m, n = 3, 2, 5, 7
 IMAGE = (m, 6, 5)

@@ -11,7 +11,7 @@ import torch
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.torch.conv import fold_gradients, scale_gradients
-from tests.torch.product_cases import gradients
+from tests.backends import gradients
 
 M, B, m, n = 2, 3, 4, 6
 SIDE = (5, 7)
