@@ -156,17 +156,17 @@ def rng():
     return np.random.default_rng(20)
 
 
-def numbers(rng, passes=3, examples=5):
+def numbers(rng, examples=5):
     """A forecast of numbers, and what came."""
-    mean = rng.standard_normal((passes, examples, 1))
-    variance = rng.uniform(0.3, 2, (passes, examples, 1))
+    mean = rng.standard_normal((3, examples, 1))
+    variance = rng.uniform(0.3, 2, (3, examples, 1))
     return NumericForecast(mean, variance), rng.standard_normal((examples, 1))
 
 
-def classes(rng, passes=3, examples=200, number=7):
+def classes(rng, examples=200):
     """A forecast of classes that is right more often than not, and what came."""
-    y = rng.integers(0, number, examples)
-    logits = rng.standard_normal((passes, examples, number)) + 1.5 * np.eye(number)[y]
+    y = rng.integers(0, 7, examples)
+    logits = rng.standard_normal((3, examples, 7)) + 1.5 * np.eye(7)[y]
     return ClassForecast(logits), y
 
 

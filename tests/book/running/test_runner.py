@@ -57,9 +57,9 @@ def expected():
     }  # fmt: skip
 
 
-def wait_for(condition, seconds=60):
-    """Wait until something is so."""
-    end = time.monotonic() + seconds
+def wait_for(condition):
+    """Wait until something is so, at most a minute."""
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.005)
