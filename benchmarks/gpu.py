@@ -465,8 +465,8 @@ STEPS = {"check": check, "layers": layers, "models": networks, "forms": forms, "
 #: Seconds that a step may take; on a CPU others may be at work.
 LIMITS = {"tests": 90, "check": 40, "layers": 80, "models": 85, "forms": 55, "compiled": 110}
 TESTS = (
-    "tests/test_layers.py", "tests/test_networks.py", "tests/numpy/test_gradients.py",
-    "tests/torch/test_modules.py", "tests/torch/test_conv.py",
+    "tests/test_layers.py", "tests/numpy/test_gradients.py", "tests/torch/test_modules.py",
+    "tests/torch/test_conv.py",
 )  # fmt: skip
 
 

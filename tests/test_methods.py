@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import ensedu.numpy as en
 from ensedu import counting
-from ensedu.colors import STYLES
 from ensedu.methods import METHODS, ROLES, checked_sizes, role_sums, size_option
 
 
@@ -52,10 +51,6 @@ TABLES = {
     "contest/contestants.py", "contest/trainers/networks.py", "contest/one_table/plans.py",
     "contest/one_table/words.py",
 }  # fmt: skip
-
-
-def test_colors_and_markers_are_of_the_methods_in_their_order():
-    assert list(STYLES) == list(METHODS)
 
 
 def test_a_method_is_named_in_few_files():

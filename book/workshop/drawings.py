@@ -61,9 +61,9 @@ _LETTERS = {
 }
 
 
-def _rounded(points: Float[Array, "_ 2"], times: int = 3) -> Float[Array, "_ 2"]:
+def _rounded(points: Float[Array, "_ 2"]) -> Float[Array, "_ 2"]:
     """Cut the corners of a stroke, again and again (Chaikin 1974); its ends stay."""
-    for _ in range(times):
+    for _ in range(3):
         one, other = points[:-1], points[1:]
         cut = np.stack([0.75 * one + 0.25 * other, 0.25 * one + 0.75 * other], axis=1)
         points = np.concatenate([points[:1], cut.reshape(-1, 2), points[-1:]])

@@ -1,4 +1,4 @@
-"""What a reader does with the live trainer: by mouse, finger and keys, on a desk and a phone."""
+"""What a reader does with the trainer: by mouse, finger and keys, on a desk, a phone, in a cell."""
 
 import re
 
@@ -10,7 +10,8 @@ from scripts.check_site import accessible
 from tests.browser import live_page, small
 from tests.browser.live_page import OTHER, USUAL
 from tests.browser.small import swipe
-from workshop.page.live import reference_band, toys, trainer_state
+from workshop.page.live import live as in_jupyter
+from workshop.page.live import reference_band, toys, trainer_scripts, trainer_state
 
 TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
@@ -648,3 +649,34 @@ def test_on_a_phone_the_plot_stays_while_all_controls_pass_below(open_page, serv
     tabs = page.get_by_role("group", name="Settings").get_by_role("button")
     assert tabs.all_inner_texts() == ["A", "B", "Data", "Training", "More"]
     page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+
+
+#: What anywidget gives to a view.
+VIEW = """async ([text, options]) => {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const { default: widget } = await import(address);
+  window.keys = [];
+  document.addEventListener("keydown", ({ key }) => keys.push(key)); // B would insert a cell
+  const el = document.getElementById("root");
+  const model = { get: () => structuredClone(options) };
+  window.end = await widget.render({ model, el, signal: new AbortController().signal });
+}"""
+
+
+def test_a_trainer_begins_in_a_cell_and_ends_with_it(browser, tmp_path):
+    small.write(tmp_path / "empty.html", "A widget", small.EMPTY, "")
+    widget = in_jupyter(
+        points=[[-2, 1], [2, -1]], method="batch_ensemble", ensemble_size=3, width=5
+    )
+    with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
+        page = open_one(viewport=DESK)
+        page.evaluate(VIEW, [trainer_scripts.BUNDLE.module(), widget._options])
+        page.locator("canvas[aria-label*='BatchEnsemble of 3, 2 points']").focus()
+        for key in ("b", "ArrowUp", "Enter"):
+            page.keyboard.press(key)
+        page.locator("canvas[aria-label*='3 points']").wait_for()
+        page.get_by_role("button", name="Step").click()
+        page.locator(".ensedu-t-meter", has_text="step 1 ").wait_for()
+        assert page.evaluate("keys") == [] and "#" not in page.url
+        page.evaluate("end()")
+        assert page.locator("canvas").count() == 0

@@ -73,16 +73,6 @@ def test_each_reduction_is_what_its_name_says(name, leading):
         assert np.isfinite(large) and np.isfinite(grad).all()
 
 
-@pytest.mark.parametrize("name", LOSSES[:2])
-def test_targets_may_lack_the_axis_of_one_output(name):
-    outputs, (targets, *_) = batch(name, M, size=1)
-    (loss, grad), (same, same_grad) = (
-        getattr(en, name)(outputs, y) for y in (targets, targets[:, 0])
-    )
-    assert loss == same
-    np.testing.assert_array_equal(grad, same_grad)
-
-
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
 def test_a_beta_nll_weighs_by_a_variance_that_it_does_not_move(beta):
     """Seitzer et al. 2022, eq. 5."""

@@ -1,11 +1,13 @@
-"""The training loop in NumPy against a loop written out here."""
+"""The training loop in NumPy against a loop written out here; its optimizers against Torch's."""
 
 import copy
 
 import numpy as np
 import pytest
+import torch
 
 import ensedu.numpy as en
+import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
 
 M, N, B, m, n = 3, 22, 6, 5, 7
@@ -155,3 +157,38 @@ def test_what_is_not_finite_is_named_and_no_such_loss_learned(step):
     with pytest.raises(FloatingPointError, match=r"0\.weight is not finite at step 1 \(epoch 1\)"):
         whole = settings | {"batch_size": N, "optimizer": Exploding}
         en.fit(net, x, y, en.softmax_cross_entropy, **whole)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (lambda net: en.SGD(net, 0.05), lambda p: torch.optim.SGD(p, 0.05)),
+        (lambda net: en.SGD(net, 0.05, 0.9), lambda p: torch.optim.SGD(p, 0.05, 0.9)),
+        (lambda net: en.Adam(net, 0.01), lambda p: torch.optim.Adam(p, 0.01)),
+        (
+            lambda net: en.Adam(net, 0.02, (0.5, 0.75), 1e-3),
+            lambda p: torch.optim.Adam(p, 0.02, (0.5, 0.75), 1e-3),
+        ),
+    ],
+)
+def test_steps_equal_torch(ours, theirs):
+    rng = np.random.default_rng(0)
+    net = en.mlp([m, 13, n], "batch_ensemble", M, rng=rng)
+    twin = et.from_numpy(net)
+    x, y = rng.standard_normal((B, m)), rng.standard_normal((B, n))
+    optimizer, reference = ours(net), theirs(twin.parameters())
+    for _ in range(20):
+        _, grad = en.half_squared_error(net(x), y)
+        net.backward(grad)
+        optimizer.step()
+        reference.zero_grad()
+        out = twin(torch.from_numpy(x))
+        (0.5 * (out - torch.from_numpy(y)).square().sum(-1).mean()).backward()
+        reference.step()
+    back = et.to_numpy(twin, rng=rng).params
+    for key, value in net.params.items():
+        np.testing.assert_allclose(value, back[key], rtol=0, atol=1e-12)
+    with pytest.raises(
+        ValueError, match=r"no gradient for 0\.weight, 0\.r, "
+    ):  # a step empties them
+        optimizer.step()

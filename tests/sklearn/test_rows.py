@@ -84,16 +84,16 @@ def test_which_row_of_a_group_calibrates_is_left_to_chance():
     assert len({*places}) > 10
 
 
-def visits(seed, effect, patients=40, of_each=5):
+def visits(seed, effect):
     """Visits, by an age, a patient and a day, which moves targets smoothly, and targets."""
-    rng, number = np.random.default_rng(seed), patients * of_each
-    patient = np.repeat(rng.permutation(patients), of_each)
+    rng, number = np.random.default_rng(seed), 200
+    patient = np.repeat(rng.permutation(40), 5)
     age = np.round(rng.normal(50, 10, number))
     day = rng.permutation(number) % 20
     y = (
         0.1 * age
         + 0.3 * day
-        + 2 * effect * rng.standard_normal(patients)[patient]
+        + 2 * effect * rng.standard_normal(40)[patient]
         + rng.standard_normal(number)
     )
     return np.c_[rng.random(number), age, patient, day], y

@@ -23,6 +23,7 @@ import ensedu.torch as et
 from benchmarks import measure
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
+from tests.backends import gradients
 
 M, S, m, n = 3, 2, 5, 7
 IMAGE = (m, 6, 5)
@@ -162,7 +163,7 @@ CASES = {
 
 
 # What is traced: the networks of other methods differ from these in the layers alone. More models
-# are in `whole/test_ensemble.py`.
+# are in `ensembling/test_ensemble.py`.
 TRACED = {name for name in CASES if not name.startswith(("mlp", "ensemble"))} | {
     "mlp, last_layer",
     "mlp, rank1, samples",
@@ -250,11 +251,6 @@ def dynamic(case, net):
 def in_float64(net, values):
     return net.double(), {key: v.double() if v.is_floating_point() else v
                           for key, v in values.items()}  # fmt: skip
-
-
-def gradients(y, inputs):
-    weights = torch.arange(1.0, y.numel() + 1, dtype=y.dtype).reshape(y.shape).cos()
-    return torch.autograd.grad((y * weights).sum(), inputs)
 
 
 def compiled(function, backend="eager"):

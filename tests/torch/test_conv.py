@@ -8,7 +8,7 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.torch import conv
-from tests.torch.product_cases import gradients
+from tests.backends import gradients
 
 M, S, B, H, W = 3, 5, 2, 13, 17
 DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]

@@ -11,6 +11,7 @@ import torch
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.torch.conv import fold_gradients, scale_gradients
+from tests.backends import gradients
 
 M, B, m, n = 2, 3, 4, 6
 SIDE = (5, 7)
@@ -46,11 +47,6 @@ def fold(monkeypatch, folds):
     monkeypatch.setattr(
         et.BatchEnsembleConv2d, "fold_pays", lambda self, _: folds and self.groups == 1
     )
-
-
-def gradients(y, inputs):
-    weights = torch.arange(1.0, y.numel() + 1, dtype=y.dtype).reshape(y.shape).cos()
-    return torch.autograd.grad((y * weights).sum(), inputs)
 
 
 @pytest.mark.parametrize("folds", [False, True])

@@ -1,4 +1,4 @@
-"""What every layer of every method promises as an ``nn.Module``."""
+"""What every layer of every method promises as an ``nn.Module``, and where it may live."""
 
 import copy
 import io
@@ -8,6 +8,7 @@ import torch
 
 import ensedu.torch as et
 from ensedu import counting
+from ensedu.torch.tensor_checks import check_device
 from tests.backends import DEVICES, B, M, m, n
 
 IMAGE = (m, 5, 7)
@@ -90,3 +91,22 @@ def test_reset_draws_anew_from_where_torch_starts(make, example):
         assert key not in before or not torch.equal(before[key], value)
         if key in ("weight", "bias", "weight_mean", "bias_mean"):
             assert 0.8 * bound < value.abs().max() <= bound
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("device", ["cpu", "meta", torch.device("cpu"), None])
+def test_what_is_there_is_taken(device):
+    assert check_device(device) == (None if device is None else torch.device(device))
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("device", ["cuda:99", torch.device("mps:3"), "xla", "hpu", "gpu", 98, 2.5])
+def test_what_is_not_there_is_named_with_what_is(device, monkeypatch):
+    """Each kind of device has another error in Torch; the list is that of a machine with GPUs."""
+    monkeypatch.setattr(torch.accelerator, "current_accelerator", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
+    with pytest.raises(ValueError, match=r"device is .*, which Torch refuses: ") as raised:
+        check_device(device)
+    assert repr(device) in str(raised.value)
+    assert str(raised.value).endswith("; accepted here are cpu, cuda:0, cuda:1, meta")
+    assert len(str(raised.value)) < 400

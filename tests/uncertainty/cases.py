@@ -14,11 +14,11 @@ def probabilities(rng, members=M, examples=B, classes=k):
     return values / values.sum(axis=-1, keepdims=True)
 
 
-def forecasts(seed=0, examples=101, classes=k, scale=2.0):
+def forecasts(seed, scale=2.0):
     """Logits that know something of the labels, but claim to know more, and the labels."""
     rng = np.random.default_rng(seed)
-    logits = rng.standard_normal((examples, classes))
-    labels = np.array([rng.choice(classes, p=p) for p in un.softmax(logits)])
+    logits = rng.standard_normal((101, k))
+    labels = np.array([rng.choice(k, p=p) for p in un.softmax(logits)])
     return scale * logits, labels
 
 

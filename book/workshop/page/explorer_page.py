@@ -101,7 +101,7 @@ def _axis(pictures: str, kept: list[list[float]]) -> str:
     return f'<div class="ensedu-axis" aria-hidden="true" style="{style}">{pictures}</div>'
 
 
-def _framed(pictures: str, room: str = "") -> str:
+def _framed(pictures: str, room: str) -> str:
     style = f' style="{room}"' if room else ""
     return f'<div class="ensedu-frame"{style}>{pictures}</div>'
 

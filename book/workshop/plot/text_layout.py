@@ -15,7 +15,7 @@ SMALL = 11
 
 
 @lru_cache(maxsize=4096)
-def text_width(words: str, size: float | int = 12, weight: str = "normal") -> float:
+def text_width(words: str, size: float | int, weight: str) -> float:
     """Return how many inches wide a text is in the font of the house style."""
     with mpl.rc_context(LETTERS):
         font = FontProperties(weight=weight, size=size)
@@ -26,9 +26,7 @@ def text_width(words: str, size: float | int = 12, weight: str = "normal") -> fl
         return float(max(width for width, _, _ in points)) / 72
 
 
-def letters_that_fit(
-    words: str, room: float | int, size: float | int = 12, weight: str = "normal"
-) -> int:
+def letters_that_fit(words: str, room: float | int, size: float | int, weight: str) -> int:
     """Return how many letters of a text, at least one, are no wider than the room in inches."""
     low, high = 1, max(1, min(len(words), int(72 * room) + 1))  # no letter is narrower than a point
     while low < high:

@@ -15,8 +15,8 @@ from workshop.figures.theory.width_and_ensemble_size import BATCH, DEEP
 INSIDE_GAP = gap.gaps[0]
 
 
-def rms(values, axis=-1):
-    return np.sqrt(np.mean(np.square(values), axis=axis))
+def rms(values):
+    return np.sqrt(np.mean(np.square(values), axis=-1))
 
 
 def rows(tree):

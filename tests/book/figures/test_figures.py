@@ -10,13 +10,20 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
+from bs4 import BeautifulSoup
 from matplotlib.colors import to_hex
 
-from ensedu.methods import METHODS
+from ensedu import counting
+from ensedu.contest.trainers.swag import draw_weights
+from ensedu.data import gap
+from ensedu.methods import METHODS, size_option
+from ensedu.uncertainty.pooling import Pooled
 from tests.book.claiming import numbers, shows
 from tests.book.conftest import NOTEBOOKS, ROOT
 from tests.book.figures.shown import SHOWN
 from tests.book.looking import (
+    LIGHT,
     NARROW,
     WIDE,
     colors_of,
@@ -27,7 +34,13 @@ from tests.book.looking import (
     readable,
     too_much,
 )
+from workshop import measured, plot
+from workshop.experiments import bayes
+from workshop.figures import cheat_sheet
+from workshop.figures.cost import choosing
+from workshop.figures.learning import deep_ensembles as deep
 from workshop.figures.learning import more_from_one_network
+from workshop.figures.learning import shootout as best
 from workshop.figures.theory import rank_1_perturbations
 from workshop.page.frames import ranges
 from workshop.plot.renderings import color_mapped
@@ -35,7 +48,7 @@ from workshop.plot.style import MARKERS, PAGE, PALETTE, Look
 
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]
 
-#: What `test_arithmetic.py` draws; the key has no numbers.
+#: What is drawn below of numbers made up for it; the key has no numbers.
 APART = {"fig-key", "fig-contest", "fig-dt-contest", "fig-contest-dot"}
 
 
@@ -160,3 +173,123 @@ def test_what_is_unclear_is_hollow():
 def test_ten_images_of_a_kind_are_picked_and_none_twice():
     plane = of("book/learning/bayesian-cnn", "fig-cnn-plane")
     assert {len(set(plane.picked(own))) for own in plane.known.values()} == {10}
+
+
+TEMPERED = "one network, with a temperature"
+
+
+def test_a_value_at_the_end_of_its_interval_is_inside():
+    one = np.array([2.0])
+    assert deep.NewRows("y", one - 1, one, one + 1, one + 1).say().startswith("1 of 1 ")
+    assert deep.NewRows("y", one - 1, one, one + 1, one - 1.5).say().startswith("0 of 1 ")
+
+
+def test_the_covariance_is_that_of_the_contests_swag():
+    seen = np.random.default_rng(3).standard_normal((7, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
+    given, generator = torch.tensor(seen).float(), torch.Generator().manual_seed(0)
+    samples = np.array([draw_weights(given, generator).numpy() for _ in range(5_000)])
+    np.testing.assert_allclose(
+        np.cov(samples.T), more_from_one_network.swag_covariance(seen), 0.1, 0.1
+    )
+
+
+def test_the_band_of_nuts_and_its_data_are_of_one_draw():
+    band, points = bayes.shown()
+    row = measured.row(measured.load("nuts")["rows"], data_seed=bayes.TYPICAL)
+    assert (band["mean"], band["std"], band["label"]) == (row["mean"], row["std"], "NUTS")
+    np.testing.assert_array_equal(points, np.hstack(gap.sample(np.random.default_rng(8))))
+
+
+def effect(mean, word, method=None):
+    return plot.PooledEffect((mean - 0.1, mean, mean + 0.2), [mean - 0.3, mean + 0.3], word, method)
+
+
+def rows(*words):
+    """Contestants with these words, the best last."""
+    return {f"rival with number {i}": effect(1.9 - 0.76 * i, word) for i, word in enumerate(words)}
+
+
+def test_a_forest_says_who_is_better_on_one_axis():
+    forest = best.Forest({
+        "without": rows("unclear", "worse", "better", "better by little"),
+        "with": rows(*["better"] * 4),
+        "nobody": rows("unclear", "worse", "practically equal"),
+    })  # fmt: skip
+    for look in LIGHT:
+        figures = [drawn(lambda c=c: forest.draw(c), look) for c in forest.choices["temperature"]]
+        assert all(ranges(one) == ranges(figures[0]) for one in figures)
+        assert len({one.get_figheight() for one in figures}) == 1
+    assert forest.say("without") == (
+        "Without a temperature, better than one network: rival with number 3, rival with number 2."
+    )
+    assert forest.say("with") == (
+        "With a temperature for all, 4 of 4 are better than one network; rival with number 3 leads."
+    )
+    nobody = best.Forest({"without": rows("unclear", "worse", "practically equal")})
+    assert (
+        nobody.say("without")
+        == "Without a temperature, nobody is better than one network for sure."
+    )
+
+
+def test_a_data_set_is_one_dot_a_row():
+    effects = {"a": effect(-0.5, "better", "rank1"), TEMPERED: effect(0.4, "unclear", "single")}
+    dots = best.Dots(
+        effects, {"tumors": {"a": -1.5, TEMPERED: 0.25}, "loans": {"a": -3.1, TEMPERED: -4.0}}
+    )
+    for data, wanted in (("tumors", {-1.5, 0.25}), ("loans", set())):
+        (axes,) = drawn(lambda data=data: dots.draw(data)).axes
+        lines = [line for line in axes.lines if line.get_label().endswith(", sources")]
+        assert {float(x) for line in lines for x in line.get_xdata()} == wanted
+    assert dots.say("tumors") == "Of these 2, a has the lowest NLL on tumors."
+    # Beyond three units, too, the lower one is named.
+    assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
+
+
+@pytest.mark.parametrize("method", cheat_sheet.WORDS)
+def test_the_cheat_sheets_areas_are_the_count(method):
+    """Of a square layer whose sides are those of the picture; what is computed is not stored.
+
+    Strips are drawn thicker than they are.
+    """
+    drawn = BeautifulSoup(cheat_sheet.picture(method, 3), "html.parser").find_all("rect")
+    sides = [
+        (int(one["width"]), int(one["height"])) for one in drawn if one["class"] != ["computed"]
+    ]
+    thick = cheat_sheet.THICK * cheat_sheet.UNIT
+    areas = [w * h / (cheat_sheet.THICK if thick in (w, h) else 1) for w, h in sides]
+    counted = counting.layer(*2 * [cheat_sheet.SIDE], method, **size_option(method, 3))
+    assert sum(areas) == counted.total * cheat_sheet.UNIT**2
+
+
+@pytest.mark.parametrize("method", [key for key in METHODS if not METHODS[key].body])
+def test_the_cheat_sheets_formula_is_the_count(method):
+    said = re.sub(r"(?<=[Mmn\d])(?=[Mmn(])", "*", cheat_sheet.formula(method))
+    counted = counting.layer(5, 7, method, **size_option(method, 3))
+    assert eval(said, {"M": 3, "m": 5, "n": 7}) == counted.total
+
+
+def test_a_budget_pays_for_whom_no_price_is_above_it():
+    words = {"swag": "unclear", "deep_ensemble": "better", "linear": "worse", "rank1": "better"}
+    prices = {"swag": (22, 1, 32), "deep_ensemble": (4, 1.41, 4), "linear": (0.01, 0.02, None),
+              "rank1": (1.48, 3.73, 32)}  # fmt: skip
+    of = {
+        name: dict(zip(("num_stored", "train_seconds", "passes"), prices[name], strict=True))
+        for name in words
+    }
+    beside = {
+        name: Pooled(middle=k, low=k - 1, high=k + 1, p=0.01, adjusted=0.03, word=word, sources={},
+                     tasks=())
+        for k, (name, word) in enumerate(words.items())
+    }  # fmt: skip
+    budget = choosing.Budget(beside, of)
+    for limits, left, better in (
+        ((1, 1, 1), 1, "none for sure"), ((4, 2, 4), 2, "deep ensemble"),
+        ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
+    ):  # fmt: skip
+        state = dict(zip(budget.choices, limits, strict=True))
+        assert budget.say(*limits) == f"{left} of 4 remain; better than one network:\n{better}."
+        figure = drawn(lambda state=state: budget.draw(**state))
+        lines = [line for axes in figure.axes for line in axes.lines]
+        struck = {one.get_ydata()[0] for one in lines if one.get_label() == "_struck"}
+        assert len({y for y in struck if y == y}) == 4 - left

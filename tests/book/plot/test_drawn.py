@@ -40,8 +40,8 @@ def functions(beliefs, x=X, **options):
     return plot.predictive_bands(x, beliefs, **{"ylim": (-4, 9)} | options)
 
 
-def belief(method, members=None):
-    return Belief(method, X, np.full(11, 0.25), members)
+def belief(method):
+    return Belief(method, X, np.full(11, 0.25))
 
 
 TOTALS = {"mine": [1, 20, 300], "single": [2, 10, 100]}

@@ -1,9 +1,9 @@
-"""Embedded ensembles and their kernels, in NumPy and Torch: by members, Jacobians and steps."""
+"""Embedded ensembles and their kernels: by members, Jacobians, steps, differential equation."""
 
 import numpy as np
 import pytest
 import torch
-from scipy import special
+from scipy import linalg, special
 from torch.func import functional_call, jacrev
 
 import ensedu.theory.ntk.torch as twin
@@ -110,8 +110,54 @@ def test_the_twin_has_the_dtype_that_was_asked_for_and_arrays_of_its_own():
     assert net.weights[0].all()
 
 
+def some_kernel(seed):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((M * B, M * B))
+    return (root @ root.T).reshape(M, B, M, B).transpose(0, 2, 1, 3).copy()
+
+
+def test_flow_solves_its_equation():
+    kernel, rng = some_kernel(0), np.random.default_rng(1)
+    start, y, times = rng.standard_normal((M, B)), rng.standard_normal(B), [0.0, 0.3, 2.0]
+    found = ntk.flow(kernel, start, y, times)
+    matrix = kernel.transpose(0, 2, 1, 3).reshape(M * B, M * B)
+    for outputs, time in zip(found, times, strict=True):
+        expected = y + (linalg.expm(-matrix * time / B) @ (start - y).ravel()).reshape(M, B)
+        np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(("kind", "gamma"), [("signs", 1.0), ("normal", 3.0)])
+def test_wide_ensembles_train_as_their_linearization_does(kind, gamma):
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((5, m))
+    y, apart = np.sin(x[:, 0]), []
+    for width in (32, 512):
+        u = ntk.Modulation(kind, std=0.5)
+        net = ntk.embedded(
+            (m, width, width, 1), M, rng=np.random.default_rng(3), u=u, activation="erf"
+        )
+        start, kernel = net(x), ntk.tangent(net, x).total(gamma)
+        expected = ntk.flow(kernel, start, y, [10.0])[0]
+        for _ in range(50):
+            net.step(x, y, 0.2, gamma=gamma)
+        apart.append(np.abs(net(x) - expected).max())
+        assert np.abs(net(x) - start).max() > 0.5
+    assert apart[1] < 0.03
+    assert apart[1] < apart[0] / 3
+
+
+@pytest.mark.parametrize("ratio", [-0.4, 0.0, 0.3, 1.0])
+def test_modes_are_eigenvalues(ratio):
+    gamma = 1.7
+    matrix = gamma / M * (ratio * np.ones((M, M)) + (1 - ratio) * np.eye(M))
+    together, difference = ntk.modes(M, ratio, gamma)
+    expected = sorted([together] + [difference] * (M - 1))
+    np.testing.assert_allclose(np.linalg.eigvalsh(matrix), expected, atol=1e-14)
+
+
 NET, TWIN = both()
 X, TX = inputs(7)
+KERNEL, START, DROPPED = some_kernel(0), np.zeros((M, B)), ntk.Modulation("bernoulli", p=0.5)
 
 
 def embedded(sizes=(2, 3, 1), **options):
@@ -134,6 +180,17 @@ def embedded(sizes=(2, 3, 1), **options):
         (lambda: twin.tangent(NET, TX), "net must be"),
         (lambda: twin.tangent(TWIN, TX, block_size=0), "block_size must be"),
         (lambda: ntk.tangent(3, np.zeros((2, 2))), "net must be"),
+        (lambda: ntk.flow(KERNEL, START, START[0, :-1], [0.0]), "targets"),
+        (
+            lambda: ntk.flow(KERNEL + np.arange(B), START, START[0], [0.0]),
+            "kernel must be symmetric",
+        ),
+        (lambda: ntk.flow(KERNEL, START, START[0], [-1.0]), r"times\[0\]"),
+        (lambda: ntk.flow(KERNEL, START, START[0], 3.0), "times must be"),
+        (lambda: ntk.modes(3, -0.6), "ratio must be"),
+        (lambda: ntk.modes(0, 0.1), "ensemble_size"),
+        (lambda: ntk.limit(X, hidden_layers=1, bias_std=1e200), "bias_std must have a finite squ"),
+        (lambda: ntk.limit(X, hidden_layers=1, v=DROPPED), "v must not be"),
         (embedded((2, 3, 2)), "sizes must"),
         (embedded(u="signs"), "u must be"),
         (embedded(v=[]), "v must be"),

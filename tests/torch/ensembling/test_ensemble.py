@@ -4,7 +4,9 @@ import copy
 import io
 import itertools
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
+from threading import Barrier
 from typing import ClassVar
 
 import hypothesis
@@ -43,7 +45,6 @@ from tests.torch.ensembling.models import (
     forwards,
     m,
 )
-from tests.torch.threads import Meet, at_once, meeting
 
 DRAW = [method for method in METHODS if TABLE[method].stochastic]
 EXACT = {"rtol": 1e-11, "atol": 1e-11}
@@ -296,6 +297,28 @@ def test_autocast_is_torchs_own(name, method):
     assert low.dtype == alone.dtype
     torch.testing.assert_close(low.float(), full, rtol=0.1, atol=0.1)
     assert not torch.equal(low.float(), full)
+
+
+class Meet(nn.Module):
+    """Does in the middle of a model what a test says: an attribute of the class, so copies do."""
+
+    during = staticmethod(lambda: None)
+
+    def forward(self, x):
+        Meet.during()
+        return x
+
+
+def at_once(*runs):
+    """Return what each function returns, called in a thread of its own while the others run."""
+    with ThreadPoolExecutor(len(runs)) as pool:
+        return [future.result() for future in [pool.submit(run) for run in runs]]
+
+
+def meeting(monkeypatch, threads):
+    """Let so many threads wait for each other wherever a model has a `Meet`."""
+    barrier = Barrier(threads, timeout=10)  # seconds: a test that waits longer fails
+    monkeypatch.setattr(Meet, "during", staticmethod(barrier.wait))
 
 
 @pytest.mark.parametrize("method", METHODS)

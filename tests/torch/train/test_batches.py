@@ -7,9 +7,11 @@ import resource
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, TensorDataset
 
 import ensedu.torch as et
@@ -217,3 +219,53 @@ def test_data_in_a_file_are_not_copied(tmp_path):
     assert megabytes_above(lambda x: check_examples(net, "x", x, "y", x[:, :1]), x) < 32
     assert megabytes_above(lambda x: et.predict(net, x, batch_size=1000), x) < 32
     assert megabytes_above(hash_tensors, x.view(16, -1).mT) < 32  # not in the order of the file
+
+
+TRAINED = {
+    "batch_ensemble": lambda: et.mlp([5, 7, 3], "batch_ensemble", M),
+    "rank1": lambda: et.mlp([5, 7, 3], "rank1", M),
+    "model, batch_ensemble": lambda: et.ensemble(perceptron(), "batch_ensemble", M),
+    "model, rank1": lambda: et.ensemble(perceptron(), "rank1", M),
+    "model, deep_ensemble": lambda: et.ensemble(
+        perceptron(), "deep_ensemble", M, initialize=perceptron
+    ),
+    "model, last_layer": lambda: et.ensemble(perceptron(), "last_layer", M, head="3"),
+}
+
+
+def perceptron():
+    return nn.Sequential(nn.Linear(5, 7), nn.LayerNorm(7), nn.Tanh(), nn.Linear(7, 3))
+
+
+def steps_of(case, rank=0, ranks=1):
+    """Return the parameters after some steps on this process's part of the batch."""
+    torch.manual_seed(0)  # so all processes draw the same noise, too
+    x, y = torch.randn(14, 5, dtype=torch.float64), torch.randint(3, (14,))
+    net = own = TRAINED[case]().double()
+    if ranks > 1:
+        net = DistributedDataParallel(net)
+    x, y = x.chunk(ranks)[rank], y.chunk(ranks)[rank]
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    for _ in range(4):
+        optimizer.zero_grad()
+        et.negative_elbo(net, x, y, et.softmax_cross_entropy, num_examples=41).loss.backward()
+        optimizer.step()
+    return own.state_dict()
+
+
+def in_a_group(rank, folder):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2)
+    torch.save({case: steps_of(case, rank, 2) for case in TRAINED}, folder / f"{rank}.pt")
+    dist.destroy_process_group()
+
+
+@pytest.mark.large
+@pytest.mark.skipif(not dist.is_available(), reason="this PyTorch has no torch.distributed")
+def test_two_processes_with_half_of_a_batch_each_take_the_steps_of_one(tmp_path):
+    with copied_process():
+        torch.multiprocessing.start_processes(in_a_group, (tmp_path,), 2, start_method="fork")
+    for rank in range(2):
+        found = torch.load(tmp_path / f"{rank}.pt")
+        for case in TRAINED:
+            torch.testing.assert_close(found[case], steps_of(case), rtol=0, atol=1e-10)

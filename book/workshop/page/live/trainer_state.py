@@ -311,9 +311,9 @@ def _columns_of(task: str) -> int:
     return TASKS.index(task) + 2
 
 
-def _with_usual_start(values: dict[str, Any], name: str = "method") -> dict[str, Any]:
+def _with_usual_start(values: dict[str, Any]) -> dict[str, Any]:
     """Fill in how many members a method has, and where it starts, where that is None."""
-    method = SIDE["method"].checked(name, values["method"])
+    method = SIDE["method"].checked("method", values["method"])
     usual = {
         "ensemble_size": 1 if method == "single" else DEFAULTS["ensemble_size"],
         "start": STARTS[method][0],
