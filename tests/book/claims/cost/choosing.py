@@ -85,7 +85,7 @@ says("are no networks, and take none",
      lambda: reading.passes("linear") is reading.passes("boosting") is None)
 says("1 in all where only the last", lambda: reading.passes("laplace"))
 says("predicts in 1.4 times the time of one", lambda: reading.costs(DEEP)["predict_seconds"])
-says(["it is better if everybody has a temperature", "temperature for everybody there is a third, TabM"],
+says(["it is better if everybody has a temperature", "for everybody there is a third, TabM"],
      lambda: [beside("tabm", tempered=t).word for t in (True, False)] == ["better", "unclear"])
 says("four networks, takes six times",
      lambda: [reading.costs("tabm")[kind] for kind in ("num_stored", "train_seconds")])
