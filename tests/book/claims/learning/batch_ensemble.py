@@ -136,7 +136,7 @@ says("3.3% of the images to 2.9%", lambda: [of(one, "disagreement") for one in (
 says("little higher, 0.079 to 0.074", lambda: [of(one, "nll") for one in (DEEP, "signs")])
 says("members differ no more than before",
      lambda: of("deep_mixture", "disagreement") < of(DEEP, "disagreement"))
-says("one network | | 0.278", lambda: of("single", "nll", "mnist5000"))
+says("one network | – | 0.278", lambda: of("single", "nll", "mnist5000"))
 for name, said in {"signs": "random signs | 4.1% | 0.271", "normal": "| 3.3% | 0.260",
                    DEEP: "| 2.8% | 0.250"}.items():
     says(said, lambda name=name: [of(name, key, "mnist5000") for key in ("disagreement", "nll")])
