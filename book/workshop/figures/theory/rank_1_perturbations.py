@@ -69,7 +69,8 @@ class Clouds:
                 ))  # fmt: skip
                 entries[name] = {"color": own, "lw": 2.6, "ls": line}
             axes.set(xlim=(-3.9, 3.9), ylim=(-2, 2), yticks=range(-2, 3))
-            axes.set(xlabel="gradient, where rank-1 moves it most", ylabel="where it hardly does")
+            axes.set(xlabel="gradient, where rank-1 moves it most")
+            axes.set(ylabel="where rank-1 hardly does")
             write_key(figure, dict(reversed(entries.items())))
         return figure
 

@@ -22,8 +22,8 @@ from tests.book.conftest import ran
 from workshop.experiments.contest import reading
 
 CLAIMS = Claims("cost/choosing", unclaimed={
-    "a factor keeps the order of widths as it is": ["but being narrow takes better means",
-        "the better a method's means"],
+    "a factor keeps the order of widths as it is": ["but being narrow takes better means"],
+    "what a reader writes below": ["let the error be 1 minus"],
     "what a word means": ["is better on the typical data set may",
         "says which of them predict better"],
     "how the method predicts, by its paper": ["it gets the same input several times",
@@ -56,10 +56,16 @@ says("90% intervals hold too few rows", lambda: on_concrete("single", "coverage"
 says("makes them hold about 90%, as it",
      lambda: all(0.88 < on_concrete(name, "conformal")[0] < 0.93 for name in MADE))
 says("one network's intervals are 20.2 MPa wide", lambda: on_concrete("single", "conformal")[1])
-says("and a BatchEnsemble's 18.7, though", lambda: on_concrete(BATCH, "conformal")[1])
+says(["those of a deep ensemble of four 19.4", "A deep ensemble's are 19.4 MPa wide"],
+     lambda: on_concrete(DEEP, "conformal")[1])
+says("a BatchEnsemble's 18.7, and one network's 20.2",
+     lambda: [on_concrete(name, "conformal")[1] for name in (BATCH, "single")])
 says("on five splits of one table", lambda: len({one["split"] for one in reading.rows("concrete")}))
 says("ten methods of our contest made", lambda: len(MADE))
-says("all but two of these methods hold 82%", lambda: before()[0])
+says("and gradient boosting hold 82%", lambda: before()[0])
+says("all but MC dropout and gradient boosting",
+     lambda: min(on_concrete(name, "coverage") for name in ("mc_dropout", "boosting"))
+         == before()[-2])
 says("to 85% of the rows; afterwards all", lambda: before()[-3])
 says(["Of these two, and of no others", "ensemble and a BatchEnsemble are better, and cost",
       "not because nothing is better", "Both are better than one network on the",
@@ -75,11 +81,20 @@ says("takes 32 in our contest", lambda: reading.passes("rank1"))
 says(["fitted to the last steps of one training", "optimizer that keeps a variance for each"],
      lambda: {reading.passes(name) for name in ("swag", "ivon")} == {32})
 says("A last-layer ensemble of four takes one", lambda: reading.passes("last_layer"))
-says("model take none", lambda: reading.passes("linear") is reading.passes("boosting") is None)
+says("are no networks, and take none",
+     lambda: reading.passes("linear") is reading.passes("boosting") is None)
 says("1 in all where only the last", lambda: reading.passes("laplace"))
 says("predicts in 1.4 times the time of one", lambda: reading.costs(DEEP)["predict_seconds"])
-says(["it is better if everybody has a temperature", "For tables there is a third: TabM"],
+says(["it is better if everybody has a temperature", "for everybody there is a third, TabM"],
      lambda: [beside("tabm", tempered=t).word for t in (True, False)] == ["better", "unclear"])
+says("four networks, takes six times",
+     lambda: [reading.costs("tabm")[kind] for kind in ("num_stored", "train_seconds")])
+says("as one network, and 32 passes", lambda: reading.passes("tabm"))
+says("without one, both are unclear beside one network",
+     lambda: {beside(name, TEMPERED).word for name in BOTH} == {"unclear"})
+says("TabM was not in LeNet-5's task",
+     lambda: [task.name for task in reading.task_scores("nll", True) if "tabm" not in task.values]
+         == ["lenet"], COUNTED)
 says("on small networks and at most 3,000", lambda: round(contest.most_rows(), -1))
 says("compare the 14 other methods with one", lambda: len(reading.compared(tempered=True)), COUNTED)
 says("on each of the 19 tasks", lambda: len(reading.task_scores("nll", True)))

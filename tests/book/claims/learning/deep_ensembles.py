@@ -13,7 +13,7 @@ from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import SAME_SOURCE, TASKS
 
 CLAIMS = Claims("learning/deep-ensembles", unclaimed={
-    "an example": ["this concrete will bear 35 megapascals"],
+    "an example": ["Papers often print", "this concrete will bear 35 megapascals"],
     "what a word means": ["Close to 95% of them",
         "1 unit is how far luck typically", "A method is better if its NLL"],
     "a theorem": ["a mixture is never worse"],
@@ -111,8 +111,8 @@ says(["asks exactly this, on data from 18", "from 18 sources four", "one of our 
 says(["Four networks predict better than one", "Four networks are better than one: on"],
      lambda: beside(DEEP).word == "better")
 says("on 16 of the 18 sources", lambda: (lower(DEEP), SOURCES))
-says("on the typical one by 0.6", lambda: -beside(DEEP).middle)
-says("with the parameters of four", lambda: reading.costs("wide")["num_stored"])
+says("middle of the 18, by 0.6", lambda: (SOURCES, -beside(DEEP).middle))
+says("with the parameters of four gains", lambda: reading.costs("wide")["num_stored"])
 says(["That is unclear, and so is the", "What one larger network gains is unclear"],
      lambda: {beside("wide", tempered=t).word for t in (False, True)} == {"unclear"})
 says(["the lead of four networks over it", "whether four are better than it"],
@@ -121,10 +121,13 @@ says("error (RMSE) is 1.0% lower", lambda: 1 - rmse())
 says(["four networks stay better than one", "are better than one network all the same"],
      lambda: beside(DEEP, tempered=True).word == "better")
 says("still by half a unit", lambda: -beside(DEEP, tempered=True).middle)
+says("a temperature gains 0.8 units, and four networks",
+     lambda: -beside(TEMPERED).sources["concrete"])
+says("and four networks without one 0.6", lambda: -beside(DEEP).sources["concrete"])
 says(["gains about an eighth of a unit", "about a quarter of it, and"],
      lambda: 0.2 < beside("wide", tempered=True).middle / beside(DEEP, tempered=True).middle < 0.3
          and 0.11 < -beside("wide", tempered=True).middle < 0.14)
-says("Only the ensemble becomes less sure where",
+says("only the ensemble becomes less sure where",
      lambda: max(abs(apart("auroc", one)) for one in ("wide", TEMPERED)) < apart("auroc", DEEP) / 3)
 says("within 1.2 standard errors",
      lambda: np.ceil(10 * max(map(from_published, trained.PUBLISHED))) / 10)

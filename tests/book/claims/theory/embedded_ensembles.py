@@ -77,6 +77,8 @@ says("-0.5, beside 4.5 for the member", lambda: (CELL["other"].mean(), CELL["its
 says("0, member 2 hardly moves", lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
 says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
 says("goes a little more than half of the", lambda: 0.5 < np.polyfit(*moved(0.75), 1)[0] < 0.65)
+says("part 2 of the theorem below still holds",
+     lambda: ntk.limit(ONE, hidden_layers=2, u=SIGNS, v=SIGNS).shared[1].item() == 0)
 says("Random signs end at 0", lambda: chi(SIGNS))
 says("initialization of fast weights, ends at 0.95", lambda: chi(NEAR))
 says(["MC dropout ends above 0 at every", "with ReLU, is independent at no rate"],
@@ -90,7 +92,9 @@ says("deep ensemble | 0 | 0.58", lambda: (0, ratio("deep_ensemble")))
 says(["1, four members end as nearly one", "starts as nearly one network, and MC"],
      lambda: chi(NEAR) > 0.9 and ratio("near") < 0.1)
 says("Where it is 0, members that share", lambda: ratio("signs") > 0.9 * ratio("deep_ensemble"))
-says("would then end at \\chi = 0.57", lambda: chi(SIGNS, added=1.0))
+says("\\Theta_{ii} = 0.75, so they would",
+     lambda: ntk.limit(ONE, hidden_layers=2, u=SIGNS).shared[0].item())
+says("\\chi = 1 / 1.75 = 0.57", lambda: (1, 1.75, chi(SIGNS, added=1.0)))
 says("network of width 16 moved by 54%", lambda: (16, narrow(16, "kernel")))
 says("0.3 = 1.9 times as fast as one", lambda: (0.3, ntk.modes(4, 0.3, 4.0)[0]))
 says("= 0.625 and a difference at", lambda: ntk.modes(4, 0.5)[0])
