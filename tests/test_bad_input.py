@@ -43,7 +43,7 @@ from ensedu.uncertainty import ConformalSets as Sets
 from ensedu.uncertainty import TemperatureScaling as Scaling
 from ensedu.uncertainty.pooling import TaskScores, pooled, task_difference
 from tests.contest import small
-from tests.theory.perturbations import matrices
+from tests.theory import test_perturbations as matrices
 
 pytestmark = pytest.mark.bad_input
 
