@@ -9,7 +9,7 @@ import torch
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu.methods import METHODS
-from ensedu.priors import DROPOUT_STD, Normal
+from ensedu.priors import DROPOUT_STD, Cauchy, Normal
 from tests.backends import M, m, n
 
 
@@ -79,10 +79,11 @@ CASES = [
 CASES += [
     (package.MCDropout, {"p": 0.1, "per_example": False, "feature_axes": 1}) for package in (en, et)
 ]
+CASES += [(prior, {"loc": 0.0, "scale": 1.0}) for prior in (Normal, Cauchy)]
 
 
 @pytest.mark.parametrize(("kind", "expected"), CASES)
-def test_defaults_of_a_layer(kind, expected):
+def test_defaults_of_a_layer_and_a_prior(kind, expected):
     found = inspect.signature(kind).parameters
     assert {name: found[name].default for name in expected} == expected
     left = {

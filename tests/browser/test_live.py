@@ -208,8 +208,11 @@ def test_points_by_mouse(live):
     train(page, 3)
     page.mouse.click(*at(page, 0, 2))
     assert state(page)["points"][2] == pytest.approx([0, 2], abs=0.03)
-    page.mouse.move(*at(page, -2, 1))
+    x, y = at(page, -2, 1)
+    page.mouse.move(x, y)
     page.mouse.down()
+    page.mouse.move(x + 5, y)  # further than a hand shakes
+    assert state(page)["points"][0][0] > -2
     page.mouse.move(*at(page, 0, 0), steps=4)
     page.mouse.move(2000, 0, steps=4)
     page.mouse.up()

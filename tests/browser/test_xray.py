@@ -257,6 +257,8 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
         page.locator('button.bar[data-method="last_layer"]').click()
         assert words(page, ".zone.right span") == "51 × 4"
         assert page.locator(".share.off").is_visible()  # it is at none of the stops
+        said = words(page, ".lead >> nth=1")
+        assert said.startswith("A matrix W has a row for each of m inputs") and "last layer" in said
         page.locator(".stop").nth(2).click()
         page.keyboard.press("ArrowLeft")
         page.evaluate(FRAME)
@@ -333,6 +335,7 @@ def test_the_way_is_saved_as_a_picture_that_moves(opened):
         assert saved.value.suggested_filename == "1-50-50-1.svg"
         text = Path(saved.value.path()).read_text(encoding="utf-8")
         assert len(text.encode()) < 200_000 and ElementTree.fromstring(text)
+        assert set(re.findall('dur="[^"]*" (.*?) keyTimes', text)) == {'repeatCount="indefinite"'}
         assert re.findall('https?://[^"]*|<script|<image', text) == ["http://www.w3.org/2000/svg"]
         page.set_content(text)
         largest, _, _ = page.evaluate(SEEN_THEN, 0.001)

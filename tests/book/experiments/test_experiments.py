@@ -97,7 +97,7 @@ AGAIN = [
     Again("rank1-training", {"contestant": "at_once"}, {"splits": 1, "starts": 1, "epochs": [40]},
           rel=0.01, without=("curves",)),
     # One network's, beside the means over twenty.
-    Again("rank1-training", {"contestant": "cauchy"},
+    Again("rank1-training", {"contestant": "signs_cauchy"},
           {"splits": 1, "starts": 1, "epochs": [1, 2], "passes": 2}, rel=0.04,
           only=("sigma", "negative")),
     Again("pruning-tuning", {"contestant": "single", "lr": 0.003}, {"epochs": 1}, rel=0.02,
@@ -105,7 +105,7 @@ AGAIN = [
     Again("pruning", {"contestant": "narrow", "beta": 0.1, "split": 3}, {"epochs": 1},
           {"LEVELS": (0,)}, rel=0.02, abs=0.5, only=("by_epoch", "train_nll", "kl")),
     Again("bayesian-cnn", {"contestant": "wide", "split": 1}, LOOKS | {"epochs": 3}, rel=0.05,
-          abs=1.0, only=("by_epoch",)),
+          abs=2e-3, only=("by_epoch",)),
     Again("bayesian-cnn", {"contestant": "narrow", "split": 2}, LOOKS | {"epochs": 0}, rel=0.01,
           only=("by_epoch",)),
     Again("bayesian-cnn-images", {"split": 0}, {"epochs": 0, "draws": 1, "shown": 0},
@@ -231,6 +231,10 @@ def test_all_contestants_had_as_many_tries():
     ):
         assert len({len(tries) for tries in recipes.values()}) == 1
         assert all(len({str(one) for one in tries}) == len(tries) for tries in recipes.values())
+
+
+def test_no_two_draws_of_data_share_a_start():
+    assert len({seed for data in range(5) for seed in example.starts(data, 7)}) == 35
 
 
 def test_columns_of_tables_agree():

@@ -143,6 +143,7 @@ def test_decoration_pictures_and_what_is_not_finite_are_left_out():
     axes.figure.axes[1].plot([1, 2], [3, 4])
     axes.imshow(np.zeros((MOST_CELLS + 1, 1)), aspect="auto")
     axes.imshow(np.zeros((2, 3, 4)))
+    axes.add_collection(LineCollection([[(1, 2), (3, 5), (4, 7)]], label="bent"))
     assert numbers(axes.figure) == []
     axes.plot([1, 2, 3], [5, np.nan, 7])
     assert only(axes)[1] == {"x": [1, 3], "y": [5, 7]}

@@ -1,5 +1,6 @@
 """One table compared: what is refused, what is done with columns, what is said, and going on."""
 
+import inspect
 import json
 import math
 import os
@@ -21,6 +22,7 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from ensedu import command, contest
+from ensedu.command.compare_table import OPTIONS
 from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_split import SCORED_STARTS, run_split
@@ -546,8 +548,10 @@ def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypat
     path = tmp_path / "t.csv"
     table.to_csv(path, index=False)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(contest, "compare", lambda *_, **__: found)
+    asked, usual = {}, inspect.signature(compare).parameters
+    monkeypatch.setattr(contest, "compare", lambda *_, **given: asked.update(given) or found)
     command.main(["compare", str(path), "--target", "y", "--save", "kept"])
+    assert [asked[name] for name in OPTIONS] == [usual[name].default for name in OPTIONS]
     said = capsys.readouterr().out
     answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
     assert found.data["answer"].startswith(answer) and report in said
