@@ -77,8 +77,8 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     parts.append(box(x, below, 1, SIDE, "bias"))
     if row.modulated and member == 1 and not sampled:  # strips that are r and s themselves
         parts.append(letter(x - thick - 16, line, "r", member))
-        parts.append(letter(x + side + 15, y - AIR, "s", member))
-        parts.append(letter(x + side + 15, below + 8, "b", member))
+        parts.append(letter(x + side + 17, y - AIR, "s", member))
+        parts.append(letter(x + side + 17, below + 8, "b", member))
     vectors = ("weight", "deviations") if row.has_stds else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
