@@ -131,7 +131,7 @@ def sheet(sizes: list[int]) -> Sheet:
 
 #: Above the columns of all pictures.
 HEADS = (
-    '<div><p class="heads"><span>stored once</span><span>stored by each member, in color</span></p>'
+    '<div><p class="heads"><span>once</span><span>by each member</span></p>'
     "<p><span>parameters</span></p></div>"
 )
 STYLE = """<style>
