@@ -134,8 +134,6 @@ says("in ever wider layers the saving approaches half",
      lambda: 0 < 0.5 - saved(2 * [10**6]) < 1e-4 < 0.5 - saved(2 * [1000]) < 0.5 - saved(2 * [50]))
 says("layer would cost more than a mean-field one", costs_more)
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
-says("With 128 examples it draws five times as",
-     lambda: (128, 128 * drawn(rank1(50, 50, 4), (4, 1, 50)) / (4 * drawn(FIELD, (1, 50)))))
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
 says("It draws 4{,}420 random numbers, one", lambda: drawn(rank1(784, 100, 5), (5, 1, 784)))
