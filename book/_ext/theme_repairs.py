@@ -177,6 +177,14 @@ def mend_pages(app, exception):
                 page.write_text(mended, encoding="utf-8")
 
 
+def lead_on(app, pagename, templatename, context, doctree):
+    """Let a page's foot lead where its text says that reading starts."""
+    for link in doctree.findall(nodes.reference) if doctree else ():
+        if "ensedu-first" in link["classes"]:
+            # In the sidebar pages to play on come first.
+            context["next"] = {"link": link["refuri"], "title": link.astext()}
+
+
 def setup(app):
     """Register with Sphinx."""
     app.config.mathjax_path = "mathjax/tex-chtml.js"
@@ -185,6 +193,7 @@ def setup(app):
     app.connect("doctree-read", stack_tables)
     app.connect("autodoc-process-signature", shorten)
     app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("html-page-context", lead_on)
     app.connect("html-page-context", mend_body)
     app.connect("build-finished", copy_mathjax)
     app.connect("build-finished", mend_pages)

@@ -22,7 +22,7 @@ UNIT, SIDE, AIR = 2, 50, 4
 #: Strips are so many times as thick: else no hatching is seen in them.
 THICK = 3
 #: From member to member; and from line to line of what is hatched.
-STEP, HATCH = (SIDE + 3 * THICK) * UNIT + 4 * AIR, 6
+STEP, HATCH = (SIDE + 3 * THICK) * UNIT + 6 * AIR, 6
 
 
 def formula(method: str) -> str:
@@ -76,9 +76,9 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
     if row.modulated and member == 1 and not sampled:  # strips that are r and s themselves
-        parts.append(letter(x - thick - 11, line, "r", member))
-        parts.append(letter(x + side + 12, y - AIR, "s", member))
-        parts.append(letter(x + side + 12, below + 8, "b", member))
+        parts.append(letter(x - thick - 16, line, "r", member))
+        parts.append(letter(x + side + 17, y - AIR, "s", member))
+        parts.append(letter(x + side + 17, below + 8, "b", member))
     vectors = ("weight", "deviations") if row.has_stds else ("weight",)
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
@@ -131,8 +131,8 @@ def sheet(sizes: list[int]) -> Sheet:
 
 #: Above the columns of all pictures.
 HEADS = (
-    '<div><p class="heads"><span>stored once</span><span>stored by each member in color; '
-    "computed: dashed</span></p><p><span>parameters</span></p></div>"
+    '<div><p class="heads"><span>once</span><span>by each member</span></p>'
+    "<p><span>parameters</span></p></div>"
 )
 STYLE = """<style>
 @page { size: A4; margin: 14mm 15mm 16mm }

@@ -33,5 +33,5 @@ ALT = (
 DOUBT = (
     "One network does not tell you that it has seen no point in the gap. Add members, and doubt "
     "appears there: the inner band is how far they differ, the outer one adds the noise of the "
-    "points, one number that we gave them. Both are ± 2 standard deviations."
+    "points. Both are ± 2 standard deviations."
 )

@@ -63,7 +63,7 @@ says("error is 5 on average", lambda: ((TWO - TRUTH) ** 2).mean())
 says("says 0.8, together they say 0.7", lambda: [0.8, np.mean([0.6, 0.8])])
 says("You get 21, and the squared error of", lambda: MEAN)
 says("of this one prediction is only 1", lambda: (MEAN - TRUTH) ** 2 == 1)
-says("from 5 to 1, is exactly the square", lambda: 5 - 1 == 2**2 == (TWO - MEAN)[1] ** 2)
+says("= 4, is exactly the square", lambda: 5 - 1 == 2**2 == (TWO - MEAN)[1] ** 2)
 says("of the average is never larger than the", decomposed)
 says("Their predictions agree everywhere", lambda: np.array_equal(*predicted(FIRST, LAST)))
 says("and this network answers 0 to everything",

@@ -7,7 +7,7 @@ from ensedu import numpy as en
 from tests.book.claiming import Claims
 
 CLAIMS = Claims("counting/fully-connected", unclaimed={
-    "the box's question": ["two hidden layers of 50 units each", "both hidden layers to 100"],
+    "the box's question": ["network above, 1-50-50-1, to 100"],
     "what ReLU is": ["which replaces each negative number by 0"],
     "an assumption": ["1-50-50-1 start at the same value"],
 })  # fmt: skip
