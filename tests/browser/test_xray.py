@@ -392,6 +392,30 @@ NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
     [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
 
 
+@pytest.mark.parametrize(
+    ("place", "own"), [("row=9&column=12", False), ("row=2", False), ("", True)]
+)
+def test_only_numbers_of_the_model_are_called_its_own(place, own, opened):
+    """A page has the first ones of a large matrix; a window with others leads to them."""
+    model = nn.Linear(30, 20)
+    nn.init.constant_(model.weight, 0.25)
+    with opened(xray(model), f"#share=1&zoom=numbers&{place}") as page:
+
+        def shown():
+            page.evaluate(FRAME)
+            typed = page.evaluate(NAMED)[0]
+            return {value for name, value in typed.items() if name.startswith("W[")}
+
+        there = page.get_by_role("button", name="See your model’s: rows 1–6")
+        if not own:
+            assert shown().isdisjoint({0.25})
+            assert "Example numbers, not your model’s." in words(page, ".numbers .note")
+            there.click()
+        assert shown() == {0.25}
+        assert "W is your model’s" in words(page, ".numbers .note")
+        assert there.is_hidden()
+
+
 def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
     with opened(xray("5-50-50-3", 1), "#method=rank1&zoom=layer&layer=2") as page:
         place = page.locator(".canvas").bounding_box()
