@@ -46,13 +46,13 @@ const tilesOf = (layers, only) => {
     tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only ? LINE : LONG) * side));
+  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -178,8 +178,8 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const phone = frame.width < NARROW;
-  // There one member has room beside W.
-  const pair = phone && content.one && !content.flat && (content.tall || (seen === 1 && members && !isApart(method)));
+  // There one member has room beside W, unless that is so broad that it has the room.
+  const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
@@ -209,11 +209,13 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const rows = Math.ceil(seen / most);
   const across = Math.ceil(seen / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
-  const ghosts = members || passesOf(method, M) > 1 ? seen : 0;
+  // What all use as it is has one place.
+  const lent = content.lent && (!isApart(method) || body);
+  const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   return {
-    portrait, slot, across, rows, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [bare + GAP, 0],
-    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
+    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x - indent + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
@@ -321,11 +323,11 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
 const largest = (content, M, frame, methods) => {
   if (!content.one) return fitting(content, M, frame, methods);
   const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || content.side * two > LARGE ? two : one;
+  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.one) return M;
-  const most = frame.width < NARROW && !content.flat && !content.tall ? 1 : M; // beside W
+  const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;

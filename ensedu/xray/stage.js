@@ -370,8 +370,8 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { has_members: members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
-    setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
+    setText(zones[1].firstChild, layout.lent ? (state.M > 1 && members ? "Each member uses this one copy" : "") : members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].lastChild, members && !layout.lent ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
     if (place === placed) return;
