@@ -37,7 +37,7 @@ const tilesOf = (layers, only) => {
     (only ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
       const [plain, rows, columns] = [!layer.matrices.length, rowsOf(matrix), columnsOf(matrix)];
-      tiles.push({ id: `${at}.${k}`, name: layer.name, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
+      tiles.push({ id: `${at}.${k}`, name: layer.name, kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
     if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
   });
@@ -140,27 +140,27 @@ const rowsWithin = (items, wide, unit) => {
   return places;
 };
 
-// Many tiles in one square, those of a block of the model together.
+// Many tiles in one square, those of a block of the model together, and apart from others.
 const packed = ({ tiles, side }, unit) => {
-  const parts = tiles.map(({ name }) => name.split("."));
   const grouped = (depth) => {
     const groups = [];
-    tiles.forEach((tile, k) => {
-      const key = parts[k].slice(0, depth).join(".");
+    for (const tile of tiles) {
+      const key = tile.name.split(".").slice(0, depth).join(".");
       if (groups.at(-1)?.key === key) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
       else groups.push({ key, tiles: [tile], size: tile.size });
-    });
+    }
     return groups;
   };
-  const groups = [1, 2, 3].map(grouped).find(({ length }) => length > 3) ?? grouped(99);
+  // So deep that none has most of the model.
+  const groups = [1, 2, 3].map(grouped).find((found) => found.length > 3 && found.every((one) => 3 * one.tiles.length <= tiles.length)) ?? grouped(99);
   const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
-    const seam = item.tiles.length > 1 && Math.min(room.w, room.h) > 14 ? 1 : 0;
+    const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
     return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
       const line = Math.min(w, h) > 5 ? 0.4 : 0;
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.key.split(".").at(-1).replace(/^\d+$/, item.tiles.length > 1 ? "block $&" : "") },
+        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.key.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
       };
     });
   });
@@ -236,7 +236,7 @@ const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
 
   const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped };
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: !content.shaped && /attention|attn/i.test(`${tile.name} ${tile.kind}`) };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {

@@ -313,10 +313,12 @@ const makeStage = (on) => {
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
-      const words = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
+      const fits = (words) => context.measureText(words).width < room.w - 10;
+      const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
+      const words = group && !fits(full) ? full.replace("block ", "") : full;
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
-      if (room.h > (tile.count || group ? 20 : 80) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
@@ -405,6 +407,7 @@ const makeStage = (on) => {
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      drawn.some(({ faint }) => faint) ? "Attention is fainter." : "",
       !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);
