@@ -628,6 +628,9 @@ def test_keys_reach_each_layer_of_a_map(opened):
             said.append(words(page, ".spot"))
         assert [one.split(",")[0] for one in said] == ["last", "hidden"]
         assert f"stores × {4 * (35 + 5) / (35 + 4 * (7 + 5 + 5)):.2f} as much" in said[1]
+        page.locator(".map").click(position={"x": 60, "y": 20})  # beside them the nearest is told
+        assert words(page, ".spot").startswith("last, ")
+        assert page.get_by_role("spinbutton", name="Members").input_value() == "4"
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
