@@ -36,7 +36,7 @@ const makeMap = (on) => {
     make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, make("div", {}, box, spot), make("div", {}, words, make("p", {}, link), about, keys)));
   const hands = coarse.matches ? "Press" : "Press or use the arrow keys";
   setText(about, SIZED ? `The dot is your network. ${hands} to move it.`
-    : `Each dot is a layer of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name, and to set the members.`);
+    : `A dot is one or more layers of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name; drag to set the members.`);
   const ends = { width: MOST.width, M: MOST.members };
   let size = { width: 520, height: 320 };
   const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });
@@ -112,17 +112,33 @@ const makeMap = (on) => {
     writeAlong(context, "members", 13, EDGE.top + plain().h / 2, -Math.PI / 2);
     for (const M of TICKS.M) text(M, EDGE.left - 8, yOf(M) + 5, "end");
     dots = SIZED ? [{ x: xOf(state.width ?? DATA.sizes[1]), words: "" }] : layers.slice(0, 2000).flatMap((layer, at) => layer.matrices.map((matrix) => ({
-      x: xOf(likeSquare(matrix)), words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
+      x: xOf(likeSquare(matrix)), size: matrix.size, name: titleOf(layer, at).split(" › ").at(-1),
+      words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
     }))).sort((one, other) => one.x - other.x);
-    const dot = ({ x }, radius) => {
+    // Layers of one width are a dot, the larger the more they store; it has their names where there is room.
+    const heaps = SIZED ? [dots] : Object.values(Object.groupBy(dots, ({ x }) => Math.round(x)));
+    const sizes = heaps.map((heap) => heap.reduce((sum, { size }) => sum + size, 0));
+    const radii = heaps.map((_, k) => (SIZED ? 8 : 4 + 6 * Math.sqrt(sizes[k] / Math.max(...sizes))));
+    const taken = [];
+    const ring = (radius, x) => {
       context.beginPath();
       context.arc(x, yOf(state.M), radius, 0, 7);
       Object.assign(context, { fillStyle: plainColor("page"), strokeStyle: plainColor("ink"), lineWidth: radius > 5 ? 3 : 1 });
       context.fill();
       context.stroke();
     };
-    for (const each of dots) dot(each, SIZED ? 8 : 4);
-    if (dots[pointed]) dot(dots[pointed], SIZED ? 9 : 6);
+    heaps.forEach((heap, k) => ring(radii[k] + (heap.includes(dots[pointed]) ? 1.5 : 0), heap[0].x));
+    for (const k of SIZED ? [] : heaps.map((_, k) => k).sort((one, other) => sizes[other] - sizes[one])) {
+      const said = `${[...new Set(heaps[k].map(({ name }) => name))].slice(0, 2).join(", ")}${heaps[k].length > 1 ? ` × ${heaps[k].length}` : ""}`;
+      const half = context.measureText(said).width / 2;
+      const x = clamp(heaps[k][0].x, EDGE.left + half + 4, size.width - EDGE.right - half - 4);
+      // Above the dots, or below them; at the map's edges there is room on one side.
+      const y = [-16, 26].map((by) => yOf(state.M) + by).find((y) => y > EDGE.top + 30 && y < EDGE.top + plain().h && !taken.some(([at, other, high]) => high === y && Math.abs(at - x) < half + other + 8));
+      if (!y) continue;
+      taken.push([x, half, y]);
+      context.fillStyle = plainColor("ink");
+      text(said, x, y);
+    }
     const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countAll(layers, method, state.M)));
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
       : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
@@ -141,18 +157,18 @@ const makeMap = (on) => {
     setText(spot, k < 0 ? "" : dots.filter(({ x }) => Math.abs(x - dots[k].x) < 1).map((one, at, all) => (at < 3 ? one.words : at === 3 ? `and ${all.length - 3} more` : "")).join("\n").trim());
     show(current, on.layers());
   };
-  // A mouse drags from anywhere, a finger from a dot: elsewhere it scrolls the page. A press beside all dots moves them.
+  // A mouse drags from anywhere, a finger from a dot: elsewhere it scrolls the page. A press beside the dot of a network of sizes moves it.
   let [held, dragged] = [null, false]; // where it was pressed
   const point = (event) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
     const far = dots.map((dot) => Math.hypot(x - dot.x, y - yOf(current.M)));
     const nearest = Math.min(...far);
-    const pressed = event.type === "click" && !dragged && nearest > 12;
+    const [click, hit] = [event.type === "click" && !dragged, nearest < 12];
     if (event.type === "pointerdown") [held, dragged] = [event.pointerType === "touch" && nearest > 28 ? null : [x, y], false];
     dragged ||= held !== null && Math.hypot(x - held[0], y - held[1]) > 5;
-    if (pressed || (dragged && held)) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
-    tell(nearest < 12 ? far.indexOf(nearest) : -1);
+    if ((click && SIZED && !hit) || (dragged && held)) on.change({ M: Math.round(membersAt(y)), ...(SIZED ? { width: Math.round(widthAt(x)) } : {}) });
+    tell(hit || (click && !SIZED) ? far.indexOf(nearest) : -1);
   };
   for (const event of ["pointerdown", "pointermove", "click"]) canvas.addEventListener(event, point);
   canvas.addEventListener("pointerdown", ({ pointerId }) => held && canvas.setPointerCapture(pointerId));

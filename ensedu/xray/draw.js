@@ -156,7 +156,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       context.strokeStyle = own;
       if (!thin) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     } else {
-      fill(colorAt(own, box.gray), alpha);
+      fill(box.faint ? blended(colorAt(own, box.gray), page, 0.35) : colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
       if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
       if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);

@@ -28,7 +28,7 @@ const unscaled = (layers) => {
 const lettersOf = (method, layers, layer) => {
   if (layer && !layer.matrices.length) return `${layer.table ? "An embedding is a table of m rows of n numbers: an input picks one. " : ""}It multiplies no input by a matrix, and only such matrices are scaled by members or vary, so all methods but a ${METHODS[DEEP].label} store it once.`;
   const folded = layers.some(({ matrices }) => matrices.some(({ kernel }) => kernel.length));
-  const kept = layer || isApart(method) || !unscaled(layers) ? "" : ` ${unscaled(layers)} multiply no input by a matrix: one copy for all.`;
+  const kept = layer || isApart(method) || !unscaled(layers) ? "" : ` ${unscaled(layers)} multiply no input by a matrix: one copy for all${METHODS[method].has_members ? ", which saves, but does not differ between members" : ""}.`;
   const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {

@@ -37,7 +37,7 @@ const tilesOf = (layers, only) => {
     (only ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
       const [plain, rows, columns] = [!layer.matrices.length, rowsOf(matrix), columnsOf(matrix)];
-      tiles.push({ id: `${at}.${k}`, name: layer.name, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
+      tiles.push({ id: `${at}.${k}`, name: layer.name, kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
     if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
   });
@@ -46,13 +46,13 @@ const tilesOf = (layers, only) => {
     tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only ? LINE : LONG) * side));
+  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -140,27 +140,27 @@ const rowsWithin = (items, wide, unit) => {
   return places;
 };
 
-// Many tiles in one square, those of a block of the model together.
+// Many tiles in one square, those of a block of the model together, and apart from others.
 const packed = ({ tiles, side }, unit) => {
-  const parts = tiles.map(({ name }) => name.split("."));
   const grouped = (depth) => {
     const groups = [];
-    tiles.forEach((tile, k) => {
-      const key = parts[k].slice(0, depth).join(".");
+    for (const tile of tiles) {
+      const key = tile.name.split(".").slice(0, depth).join(".");
       if (groups.at(-1)?.key === key) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
       else groups.push({ key, tiles: [tile], size: tile.size });
-    });
+    }
     return groups;
   };
-  const groups = [1, 2, 3].map(grouped).find(({ length }) => length > 3) ?? grouped(99);
+  // So deep that none has most of the model.
+  const groups = [1, 2, 3].map(grouped).find((found) => found.length > 3 && found.every((one) => 3 * one.tiles.length <= tiles.length)) ?? grouped(99);
   const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
-    const seam = item.tiles.length > 1 && Math.min(room.w, room.h) > 14 ? 1 : 0;
+    const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
     return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
       const line = Math.min(w, h) > 5 ? 0.4 : 0;
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.key.split(".").at(-1).replace(/^\d+$/, item.tiles.length > 1 ? "block $&" : "") },
+        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.key.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
       };
     });
   });
@@ -178,8 +178,8 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const phone = frame.width < NARROW;
-  // There one member has room beside W.
-  const pair = phone && content.one && !content.flat && (content.tall || (seen === 1 && members && !isApart(method)));
+  // There one member has room beside W, unless that is so broad that it has the room.
+  const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
@@ -209,11 +209,13 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const rows = Math.ceil(seen / most);
   const across = Math.ceil(seen / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
-  const ghosts = members || passesOf(method, M) > 1 ? seen : 0;
+  // What all use as it is has one place.
+  const lent = content.lent && (!isApart(method) || body);
+  const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   return {
-    portrait, slot, across, rows, lengths, ghosts, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
     second: stacked ? [0, sheet] : [bare + GAP, 0],
-    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h),
+    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x - indent + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
@@ -234,7 +236,7 @@ const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
 
   const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped };
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: !content.shaped && /attention|attn/i.test(`${tile.name} ${tile.kind}`) };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {
@@ -321,11 +323,11 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
 const largest = (content, M, frame, methods) => {
   if (!content.one) return fitting(content, M, frame, methods);
   const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || content.side * two > LARGE ? two : one;
+  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.one) return M;
-  const most = frame.width < NARROW && !content.flat && !content.tall ? 1 : M; // beside W
+  const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;

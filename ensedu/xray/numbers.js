@@ -133,7 +133,9 @@ const makeNumbers = (on) => {
   const words = make("p", { class: "told", role: "status" }, equation, meaning);
   const task = make("p", { class: "task" });
   const others = makePager((member) => on.change({ member }));
-  const origin = make("p", { class: "note" });
+  const [source, home] = [make("span"), make("button", { type: "button", class: "tool" })];
+  home.addEventListener("click", () => on.change({ row: 0, column: 0 }));
+  const origin = make("p", { class: "note" }, source, home);
   const tools = make("div", { class: "tools" }, others.element);
   const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
   let [shape, cells, asked, where] = ["", new Map(), 0, ""];
@@ -273,11 +275,13 @@ const makeNumbers = (on) => {
     if (count) parts.push(section("each", [members ? "Stored by each member " : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
     shelf.replaceChildren(...parts);
     others.show(begin, end, each, count, members);
-    const known = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
+    const [known, far] = apart ? [] : [knownIn(state, layer), cornerOf(layer, matrix)];
     const hint = `${coarse.matches ? "Press" : "Point at"} a number: what moves with it lights up. Drag${coarse.matches ? " or type to" : ", type, ↑ and ↓"} change it.`;
     const part = (word, first, count) => (count > 1 ? `${word}s ${digits(first + 1)}–${digits(first + count)}` : `${word} ${digits(first + 1)}`);
     where = `${part("row", top, rows)}, ${part("column", from, columns)} of ${ends.map(digits).join(" × ")}`;
-    setText(origin, `${hint} ${DATA.sizes ? "Example numbers." : known && !apart ? "W is your model’s; the other numbers are examples." : "Example numbers, not your model’s."}`);
+    setText(source, `${hint} ${DATA.sizes ? "Example numbers." : known ? `${layer.table ? "The table" : "W"} is your model’s; other numbers are examples.` : "Example numbers, not your model’s."} `);
+    home.hidden = known || !far;
+    if (far) setText(home, `See your model’s: ${part("row", 0, far.length)}`);
     shelf.style.setProperty("--own", `var(--${chosen(state)})`);
     element.classList.toggle("varied", varies);
     element.classList.toggle("doubled", doubled);
@@ -293,7 +297,7 @@ const makeNumbers = (on) => {
     if (element.hidden) return;
     current = state;
     arrays = arraysOf(state, layer);
-    const corner = arrays.apart ? null : DATA.values?.[nameOfMatrix(layer, arrays.matrix)]?.corner;
+    const corner = arrays.apart ? null : knownIn(state, layer);
     const most = corner ? Math.max(1e-4, ...corner.flat().map(Math.abs)) : 3;
     decimals = most < 1 ? 1 - Math.floor(Math.log10(most)) : 2;
     const [each, cellWide] = perPage(state, arrays, on.room());

@@ -313,10 +313,12 @@ const makeStage = (on) => {
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
-      const words = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
+      const fits = (words) => context.measureText(words).width < room.w - 10;
+      const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
+      const words = group && !fits(full) ? full.replace("block ", "") : full;
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
-      if (room.h > (tile.count || group ? 20 : 80) && long < room.w - 10) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
       if (inner) continue;
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
@@ -370,8 +372,8 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { has_members: members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
-    setText(zones[1].lastChild, members ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
+    setText(zones[1].firstChild, layout.lent ? (state.M > 1 && members ? "Each member uses this one copy" : "") : members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].lastChild, members && !layout.lent ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
     const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
     if (place === placed) return;
@@ -405,6 +407,7 @@ const makeStage = (on) => {
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      drawn.some(({ faint }) => faint) ? "Attention is fainter." : "",
       !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);

@@ -28,13 +28,19 @@ const binsOf = (layer, matrix) => {
   return own ? decoded(own) : null;
 };
 
+// The model's own numbers in the window, where the page has all of them: its first ones.
+const cornerOf = (layer, matrix) => DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
+const knownIn = (state, layer) => {
+  const [matrix, side] = [sheetsOf(layer)[state.matrix], windowOf(state)];
+  const corner = cornerOf(layer, matrix);
+  const within = (from, length, known) => from + Math.min(side, length) <= known;
+  return corner && within(state.row, rowsOf(matrix), corner.length) && within(state.column, columnsOf(matrix), corner[0].length) ? corner : null;
+};
+
 // A stored number before edits. Members of their own differ in i; one copy for all has i = -1.
 const storedAt = (state, layer, kind, i, a, b = 0) => {
-  const matrix = sheetsOf(layer)[state.matrix];
-  if (kind === "W" && i < 0) {
-    const corner = DATA.values?.[nameOfMatrix(layer, matrix)]?.corner;
-    if (corner?.[a]?.[b] !== undefined) return corner[a][b];
-  }
+  const own = kind === "W" && i < 0 ? knownIn(state, layer)?.[a]?.[b] : undefined;
+  if (own !== undefined) return own;
   const at = mixed(KINDS.indexOf(kind), state.layer * 64 + state.matrix, i + 1, a, b);
   if (kind.startsWith("σ")) return pick(CHOICES.spread, at);
   if (kind === "x") return pick(CHOICES.input, at);

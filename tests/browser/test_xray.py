@@ -186,6 +186,29 @@ def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, 
         assert f"W{'₀₁₂₃'[1 + shown]}" in then and "W₁" not in then and "W" in then
 
 
+@pytest.mark.parametrize(("viewport", "sides"), [(DESK, (0.2, 0.25)), (PHONE, (0.6, 0.75))])
+def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, sides, opened):
+    """What is broad has the room of a phone; a long table is cut into strips, and is there once."""
+    model = nn.Sequential(nn.Embedding(8000, 256), nn.Linear(256, 1024), nn.Linear(1024, 8000))
+    with opened(xray(model), "#share=1", viewport=viewport) as page:
+        for at, (letter, side) in enumerate(zip(("Table", "W"), sides, strict=True)):
+            page.locator(f'.line[data-layer="{at}"]').click()
+            page.wait_for_timeout(800)
+            place = page.locator(".canvas").bounding_box()
+
+            def pointed(x, y, place=place):
+                page.mouse.move(place["x"] + x, place["y"] + y)
+                page.evaluate(FRAME)
+                return page.locator(".pointed").text_content().split(" of ")[0]
+
+            down = [pointed(40, y) for y in range(0, int(place["height"]), 10)]
+            across = range(0, int(place["width"]), 10)
+            along = [pointed(x, 10 * down.index(letter) + 15) for x in across]
+            assert along.count(letter) >= side * len(along)
+            if letter == "Table":
+                assert {*along, *down} == {"Table", ""}
+
+
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
@@ -289,7 +312,7 @@ def test_every_kind_of_layer_is_told_as_it_is(opened):
             page.locator(f'.line[data-layer="{row}"]').click()
             assert words(page, ".sums strong") == str(own)
             assert "r and s" not in words(page, ".sum")
-            assert words(page, ".zone.right span") == "nothing"
+            assert words(page, ".zone.right") == "Each member uses this one copy"
             page.get_by_role("button", name="See its numbers").click()
             page.locator(".number").first.wait_for()
 
@@ -393,6 +416,30 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
 NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
   [...document.querySelectorAll(`${tag}.number`)].map((one) =>
     [one.ariaLabel, Number((one.value || one.innerText).replace("−", "-"))])))"""
+
+
+@pytest.mark.parametrize(
+    ("place", "own"), [("row=9&column=12", False), ("row=2", False), ("", True)]
+)
+def test_only_numbers_of_the_model_are_called_its_own(place, own, opened):
+    """A page has the first ones of a large matrix; a window with others leads to them."""
+    model = nn.Linear(30, 20)
+    nn.init.constant_(model.weight, 0.25)
+    with opened(xray(model), f"#share=1&zoom=numbers&{place}") as page:
+
+        def shown():
+            page.evaluate(FRAME)
+            typed = page.evaluate(NAMED)[0]
+            return {value for name, value in typed.items() if name.startswith("W[")}
+
+        there = page.get_by_role("button", name="See your model’s: rows 1–6")
+        if not own:
+            assert shown().isdisjoint({0.25})
+            assert "Example numbers, not your model’s." in words(page, ".numbers .note")
+            there.click()
+        assert shown() == {0.25}
+        assert "W is your model’s" in words(page, ".numbers .note")
+        assert there.is_hidden()
 
 
 def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
@@ -584,6 +631,9 @@ def test_keys_reach_each_layer_of_a_map(opened):
             said.append(words(page, ".spot"))
         assert [one.split(",")[0] for one in said] == ["last", "hidden"]
         assert f"stores × {4 * (35 + 5) / (35 + 4 * (7 + 5 + 5)):.2f} as much" in said[1]
+        page.locator(".map").click(position={"x": 60, "y": 20})  # beside them the nearest is told
+        assert words(page, ".spot").startswith("last, ")
+        assert page.get_by_role("spinbutton", name="Members").input_value() == "4"
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

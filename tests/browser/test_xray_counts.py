@@ -78,16 +78,28 @@ def test_a_thin_layer_alone_is_a_line(blank):
     assert found == [[[50, 1]], [[1, 50]]]
 
 
-def test_layers_of_a_block_stand_together(blank):
-    """Each with the area of its numbers, but for a seam, and none over another."""
+@pytest.mark.parametrize("ends", [False, True])
+def test_layers_of_a_block_stand_together(ends, blank):
+    """Each with the area of its numbers, but for a gap round the block, and none over another."""
     block = nn.TransformerEncoderLayer(768, 12, 3072, batch_first=True, device="meta")
+    model = nn.TransformerEncoder(block, 24)
+    if ends:
+        head = nn.Linear(768, 3, device="meta")
+        model = nn.ModuleDict(
+            {
+                "embed": nn.Embedding(5000, 768, device="meta"),
+                "blocks": model.layers,
+                "norm": model.layers[0].norm1,
+                "head": head,
+            }
+        )
     found = blank.evaluate(
         "([code, data]) => new Function('DATA', `${code};"
         "return portraitOf(tilesOf(GIVEN), 1).places.map(({ tile, x, y, w, h, group }) =>"
         "[tile.size, x, y, x + w, y + h, group?.name])`)(data)",
         [
             script("counts", "state", "values", "layout"),
-            xray(nn.TransformerEncoder(block, 24)).data(),
+            xray(model).data(),
         ],
     )
     assert [name for *_, name in found if name] == [f"block {k}" for k in range(24)]
