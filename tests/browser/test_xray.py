@@ -596,7 +596,7 @@ def test_a_guess_comes_first_and_its_answer_beside_it(opened):
 def test_the_first_page_says_what_to_take_first_and_calls_the_stops_by_name(opened):
     cells = json.loads((BOOK / "intro.ipynb").read_text(encoding="utf-8"))["cells"]
     said = "".join(cells[0]["source"])
-    assert 0 < said.index("guess on the bar") < said.index("slider")
+    assert 0 < said.index("Guess on the bar") < said.index("slider")
     with opened(xray("1-50-50-1", curves=CURVES)) as page:
         stops = page.locator(".stop strong").all_inner_texts()
         assert re.findall(r"\*(.+?)\*", said) == stops[:2]
