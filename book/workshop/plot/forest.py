@@ -98,10 +98,10 @@ def forest(
 
     Who is better stands first, apart from the others, and both begin with the best. A row's only
     dot is dark and lies upon its marks. What leaves the axis is an arrowhead at its end, with a
-    number beside it if it is several dots. On a wide page names
-    stand to the left of their rows and words to the right; on a narrow one both stand above their
-    rows. On a page with sliders a row says its numbers where a reader points at it, and of many
-    rows the axis stays in sight on a phone.
+    number beside it if it is several dots. On a wide page names stand to the left of their rows
+    and words to the right; on a narrow one both stand above their rows. On a page with sliders a
+    row says its numbers where a reader points at it, and of many rows the axis stays in sight on a
+    phone.
 
     Parameters
     ----------
