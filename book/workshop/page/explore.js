@@ -90,10 +90,20 @@ const sayWherePointed = (root, rows) => {
     shownAt = scrollY;
     band.style.top = `${first}px`;
     band.style.height = `${last - first}px`;
-    note.textContent = row[0];
-    // Below its row, or above it where the frame ends.
-    const below = last + note.offsetHeight < frame.offsetHeight;
-    note.style.top = `${below ? last : first - note.offsetHeight}px`;
+    const lines = row[0].split("\n").flatMap((line, i) => {
+      const part = document.createElement("span");
+      part.textContent = line;
+      return i ? ["\n", part] : [part];
+    });
+    note.replaceChildren(...lines);
+    // In the line above the figure, or right below what stays in sight; there it would lie on the rows
+    // around its own one, and stands at the lower edge of the screen.
+    const [start, high] = [frame.getBoundingClientRect().top, note.offsetHeight];
+    const axis = frame.querySelector(".ensedu-axis");
+    const over = document.querySelector(".bd-header")?.getBoundingClientRect().bottom ?? 0;
+    const highest = axis?.offsetHeight ? axis.getBoundingClientRect().bottom - start : Math.max(-high, over - start);
+    const lowest = Math.min(innerHeight - start, frame.offsetHeight) - high;
+    note.style.top = `${highest + high <= first || lowest < last ? highest : lowest}px`;
   };
   frame.addEventListener("pointermove", (event) => event.pointerType === "mouse" && point(event));
   frame.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && hide());

@@ -42,8 +42,8 @@ from workshop.plot.style import (
 )
 from workshop.plot.text_layout import SMALL
 
-#: Inches: of a row, and of the lane of its interval and that of its dots from the row's top.
-ROW, LANES = 0.31, (0.085, 0.19)
+#: Inches: of a row, from its top to its marks, and between those that are better and the others.
+ROW, MARKS, PART = 0.27, 0.1, 0.2
 #: Inches: how wide names and words may be, for the ends of tick labels, and below for the ticks.
 NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 #: Inches around axes, for a number beside an arrowhead: on a wide page, and on a narrow one.
@@ -67,7 +67,7 @@ NAME_OF_ZERO = "one network"
 WAYS = "\N{LEFTWARDS ARROW} better", "worse \N{RIGHTWARDS ARROW}"
 #: What a mark and its line mean, and what an arrowhead does.
 MEANS, OUTSIDE = "middle of the dots, and its interval", "further out"
-#: Words of what is not known, whose marker is hollow.
+#: Words of what is not known, whose marker is hollow. The first stands in the key, not at its rows.
 UNKNOWN = ("unclear", "")
 
 
@@ -94,13 +94,14 @@ def forest(
     words: Sequence[str] = (),
     places: int = 1,
 ) -> Figure:
-    """Draw a row a contestant, the best first: a middle, its interval, and each source as a dot.
+    """Draw a row a contestant: a middle, its interval, and on that each source as a faint dot.
 
-    A row's only dot is larger than one of several, which may lie upon each other. What leaves the
-    axis is an arrowhead at its end, with a number beside it if it is several. On a wide page names
-    stand to the left of their rows and words to the right; on a narrow one both stand above their
-    rows. On a page with sliders a row says its numbers where a reader points at it, and of many
-    rows the axis stays in sight on a phone.
+    Who is better stands first, apart from the others, and both begin with the best. A row's only
+    dot is dark and lies upon its marks. What leaves the axis is an arrowhead at its end, with a
+    number beside it if it is several dots. On a wide page names stand to the left of their rows
+    and words to the right; on a narrow one both stand above their rows. On a page with sliders a
+    row says its numbers where a reader points at it, and of many rows the axis stays in sight on a
+    phone.
 
     Parameters
     ----------
@@ -116,10 +117,14 @@ def forest(
         Fewer rows take the room of so many: figures that take each other's place are then equally
         high, and none has an empty row.
     """
-    best = sorted(effects, key=lambda name: effects[name].interval[1])
+    best = sorted(effects, key=lambda name: (not _leads(effects[name]), effects[name].interval[1]))
     rows = {name: effects[name] for name in best}
     with house_style():
         return _draw(rows, xlabel, xlim, words, max(len(rows), places))
+
+
+def _leads(row: PooledEffect) -> bool:
+    return row.word.startswith("better")
 
 
 def _draw(
@@ -129,14 +134,13 @@ def _draw(
     air = AIRS[narrow]
     room = look().width - 2 * EDGE
     bold: dict[str, Any] = {"weight": "bold", "size": TITLE}
+    said_beside = {name: "" if row.word in UNKNOWN else row.word for name, row in rows.items()}
     known: dict[str, dict[str, Any]] = {
         name: {} if row.word in UNKNOWN else {"weight": "bold"} for name, row in rows.items()
     }  # fmt: skip
     if narrow:
         left = right = EDGE + air
-        words = {
-            name: cut_to_lines(row.word, WORDS, 1, **known[name]) for name, row in rows.items()
-        }
+        words = {name: cut_to_lines(said_beside[name], WORDS, 1, **known[name]) for name in rows}
         names = {
             name: cut_to_lines(
                 label(name), room - 2 * air - inches(words[name], **known[name]), 1, **bold
@@ -146,30 +150,36 @@ def _draw(
         above = LINE + 0.04
     else:
         names = {name: cut_to_lines(label(name), NAMES, 2, **bold) for name in rows}
-        words = {
-            name: cut_to_lines(row.word, WORDS, 2, **known[name]) for name, row in rows.items()
-        }
+        words = {name: cut_to_lines(said_beside[name], WORDS, 2, **known[name]) for name in rows}
         left = EDGE + air + max(inches(name, TITLE, "bold") for name in names.values())
-        every = [*words.values(), *(cut_to_lines(word, WORDS, 2, weight="bold") for word in others)]
+        said = (word for word in others if word not in UNKNOWN)
+        every = [*words.values(), *(cut_to_lines(word, WORDS, 2, weight="bold") for word in said)]
         right = EDGE + air + max(inches(word, weight="bold") for word in every)
         above = 0.0
     width = look().width - left - right
     lines = max(text.count("\n") for text in (*names.values(), *words.values()))
-    step = (ROW + above + LINE * lines) * places / len(rows)
+    leading = sum(map(_leads, rows.values())) % len(rows)
+    high = (ROW + above + LINE * lines) * places + PART
+    step = (high - PART * (leading > 0)) / len(rows)
     below_ways = not _stands_between(width, ends)
-    key = _key(alone=all(len(row.sources) == 1 for row in rows.values()))
+    key = _key(
+        alone=all(len(row.sources) == 1 for row in rows.values()),
+        unclear=UNKNOWN[0] in {*others, *(row.word for row in rows.values())},
+    )
     ways = LINE * key_rows(key) + EDGE + 0.08
     top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
     under = cut_to_lines(xlabel, room, 3)
-    high = ABOVE + step * len(rows)
+    high += ABOVE
     below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
     figure = Figure(figsize=(look().width, below))
     axes = place(figure, left, top, width, high + LINE)
     axes.set_ylim(high + LINE, 0)
     axes.axvspan(-DELTA, DELTA, LINE / (high + LINE), zorder=0, **BAND)
     for k, (name, row) in enumerate(rows.items()):
-        y = ABOVE + k * step + above
-        _draw_row(axes, row, y, ends, name)
+        y = ABOVE + k * step + above + PART * (0 < leading <= k)
+        if 0 < k == leading:
+            axes.axhline(y - above - PART / 2, color=MUTED, lw=0.6, label="_part")
+        _draw_row(axes, row, y + MARKS, ends, name)
         say_where_pointed(figure, top + y - above, step, _numbers(row, name, ends))
         own = PALETTE.get(row.method or name, MUTED)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
@@ -178,14 +188,16 @@ def _draw(
             at = top + y - 0.06
             style["path_effects"] = said["path_effects"] = OFF_LINES
             write(figure, left, at, names[name], color=own, weight="bold", **style)
-            write(figure, left + width, at, words[name], ha="right", **said)
+            if words[name]:
+                write(figure, left + width, at, words[name], ha="right", **said)
         else:
-            at = top + y + LANES[0]
+            at = top + y + MARKS
             write(
                 figure, left - air, at, names[name], ha="right", color=own, weight="bold",
                 **style | {"fontsize": TITLE},
             )  # fmt: skip
-            write(figure, left + width + air, at, words[name], **said)
+            if words[name]:
+                write(figure, left + width + air, at, words[name], **said)
     set_row_axis(axes, ends, width, OUT)
     if places >= LONG:
         axes.tick_params(axis="x", labeltop=True)
@@ -206,42 +218,38 @@ def _draw(
     return figure
 
 
-def _draw_row(axes: Axes, row: PooledEffect, top: Number, ends: Ends, name: str) -> None:
-    """Draw the interval of a row in its upper lane, and its sources in the lower one."""
-    upper, lower = (top + lane for lane in LANES)
+def _draw_row(axes: Axes, row: PooledEffect, y: float, ends: Ends, name: str) -> None:
+    """Draw the interval of a row, and its sources behind it, or its only one upon it."""
     method = row.method or name
     own, called = PALETTE.get(method, SHARED), label(name)
     low, middle, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
-        inside, [lower] * len(inside), ls="", marker="o", color=own, label=f"{called}, sources",
-        clip_on=False, **_dot(len(row.sources) == 1),
+        inside, [y] * len(inside), ls="", marker="o", label=f"{called}, sources", clip_on=False,
+        **{"color": own} | _dot(len(row.sources) == 1),
     )  # fmt: skip
     axes.plot(
-        [low, high], [upper, upper], color=own, lw=3.4, solid_capstyle="butt",
-        label=f"{called}, interval",
-    )  # fmt: skip
+        [low, high], [y, y], color=own, lw=2.2, solid_capstyle="butt", label=f"{called}, interval"
+    )
     axes.plot(
-        [middle], [upper], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
+        [middle], [y], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
         mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, middle",
     )  # fmt: skip
-    keep_off_zero(axes, row.interval, upper, ends)
-    for values, y in ((row.sources, lower), ((low, high), upper)):
-        for end, marker, outwards, count in (
-            (ends[0], "<", -1, sum(value <= ends[0] for value in values)),
-            (ends[1], ">", 1, sum(value >= ends[1] for value in values)),
-        ):
-            if count:
-                axes.plot(
-                    [end], [y], marker=marker, ms=7.5, color=own, mec=PAGE, mew=1, clip_on=False,
-                    label=f"{called}, {count} beyond",
-                )  # fmt: skip
-            if count > 1:
-                axes.annotate(
-                    f"{count}", (end, y), (BESIDE * outwards, 0), textcoords="offset points",
-                    ha="left" if outwards > 0 else "right", va="center", color=own,
-                    fontsize=SMALL,
-                )  # fmt: skip
+    keep_off_zero(axes, row.interval, y, ends)
+    for end, marker, outwards, count, leaves in (
+        (ends[0], "<", -1, sum(value <= ends[0] for value in row.sources), low <= ends[0]),
+        (ends[1], ">", 1, sum(value >= ends[1] for value in row.sources), high >= ends[1]),
+    ):
+        if count or leaves:
+            axes.plot(
+                [end], [y], marker=marker, ms=7.5, color=own, mec=PAGE, mew=1, clip_on=False,
+                label=f"{called}, {count} beyond",
+            )  # fmt: skip
+        if count > 1:
+            axes.annotate(
+                f"{count}", (end, y), (BESIDE * outwards, 0), textcoords="offset points",
+                ha="left" if outwards > 0 else "right", va="center", color=own, fontsize=SMALL,
+            )  # fmt: skip
 
 
 def keep_off_zero(axes: Axes, interval: Sequence[Number], y: Number, ends: Ends) -> None:
@@ -277,15 +285,16 @@ def _along(value: Number, width: Number, ends: Ends) -> float:
     return width * (min(max(value, low), high) - low) / (high - low)
 
 
-def _key(*, alone: bool) -> dict[str, dict[str, Any]]:
+def _key(*, alone: bool, unclear: bool) -> dict[str, dict[str, Any]]:
     """Return what the marks of all rows mean; dots are alone if no row has several."""
+    hollow: dict[str, Any] = {"color": MUTED, "ls": "", "marker": "o", "ms": 8, "mfc": PAGE}
     return {
-        MEANS: {"color": MUTED, "lw": 3.4, "marker": "o", "ms": 8},
+        MEANS: {"color": MUTED, "lw": 2.2, "marker": "o", "ms": 8},
         f"{'this' if alone else 'each'} data set": {
-            "color": MUTED, "ls": "", "marker": "o", **_dot(alone), "alpha": None,
+            **{"color": MUTED, "ls": "", "marker": "o"}, **_dot(alone),
         },
         OUTSIDE: {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0},
-    }  # fmt: skip
+    } | ({UNKNOWN[0]: hollow} if unclear else {})  # fmt: skip
 
 
 def _write_directions(
@@ -316,5 +325,7 @@ def _stands_between(width: Number, ends: Ends) -> bool:
 
 
 def _dot(alone: bool) -> dict[str, Any]:
-    """Return the size of a source's dot, and how faint it is: not at all if a row has no other."""
-    return {"ms": 6.5, "mec": PAGE, "mew": 0.7} if alone else {"ms": 4.5, "alpha": 0.95, "mew": 0}
+    """Return how a source's dot looks: faint, and behind the interval, if a row has others."""
+    if alone:
+        return {"color": INK, "ms": 6, "mec": PAGE, "mew": 0.7, "zorder": 3}
+    return {"ms": 5, "alpha": 0.45, "mew": 0, "zorder": 1.5}

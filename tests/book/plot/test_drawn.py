@@ -189,9 +189,23 @@ def test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands(look):
     assert said == (
         "deep ensemble: better\nmiddle −0.80 (−2.00 to −0.40)\nlower on 2 of 3 data sets"
     )
-    assert {"← better", "worse →", "one network", "each data set", "further out"} <= {
-        *words(figure)
-    }
+    every = words(figure)
+    assert {"← better", "worse →", "one network", "each data set", "further out"} <= {*every}
+    assert every.count("unclear") == 1  # in the key, and not at its row
+
+
+def test_who_is_better_stands_first_and_apart_where_others_follow():
+    best = {"a": "better", "b": "unclear", "c": "better by little", "d": "worse"}
+    given = {name: pooled((k - 2, k - 1.5, k - 1), [0], word)
+             for k, (name, word) in enumerate(reversed(best.items()))}  # fmt: skip
+    for left_out, order, parted in (("", "cadb", True), ("ac", "db", False)):
+        rows = {name: one for name, one in given.items() if name not in left_out}
+        (axes,) = drawn(lambda rows=rows: forest(rows)).axes
+        middles = labeled(axes, ", middle")
+        tops = [line.get_ydata()[0] for line in middles.values()]
+        assert "".join(middles) == order
+        lines = [line.get_ydata()[0] for line in axes.lines if line.get_label() == "_part"]
+        assert len(lines) == parted and all(tops[1] < line < tops[2] for line in lines)
 
 
 def test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number():
@@ -200,7 +214,7 @@ def test_what_leaves_a_forests_axis_is_an_arrowhead_with_its_number():
              if one.get_marker() in ("<", ">")}  # fmt: skip
     assert heads == {
         ("deep ensemble, 1 beyond", "<", -1.5), ("boosting, 2 beyond", "<", -1.5),
-        ("boosting, 1 beyond", "<", -1.5), ("boosting, 1 beyond", ">", 3.0),
+        ("boosting, 1 beyond", ">", 3.0),
     }  # fmt: skip
     assert [text.get_text() for text in axes.texts] == ["2"]
     one = {"rank1": pooled((0.0, 0.1, 0.2), [0.1])}

@@ -50,8 +50,8 @@ ABOVE = (0, 0.14)
 BEYOND = 0.15
 #: Units that an interval keeps off 0, if it leaves it out.
 OFF = 0.1
-#: How strong the marks of who is struck out are.
-FADED = 0.4
+#: How strong the name and the marks of who is struck out are, and points that cover a name.
+FADED, VEIL = 0.4, 72 * LINE
 
 
 class Budget(Computed):
@@ -152,10 +152,13 @@ class Budget(Computed):
                 named = place(figure, x, at - step / 2, wide, step)
                 named.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
                 named.axis("off")
-                named.plot(
-                    found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
-                    color=own, lw=0.7, label="_struck", solid_capstyle="butt",
-                )  # fmt: skip
+                # A name is as faint as its marks: seen through the page's color.
+                veil = {"color": PAGE, "lw": VEIL, "alpha": 1 - FADED, "label": "_veil"}
+                for style in (veil, {"color": MUTED, "lw": 0.9, "label": "_struck"}):
+                    named.plot(
+                        found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
+                        solid_capstyle="butt", **style,
+                    )  # fmt: skip
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])

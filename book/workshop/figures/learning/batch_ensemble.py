@@ -48,9 +48,6 @@ BESIDE = {
     "N(1, 0.1²)": ((8, 6), "left"), "N(1, 0.5²)": ((-8, -5), "right"),
     "random signs": ((0, -18), "center"), "deep ensemble": ((-12, -1), "right"),
 }  # fmt: skip
-
-#: How far the arrow of a name is bent.
-BENT = {"random signs": 0.45}
 #: What an ensemble is trained on.
 LOSSES: dict[str, dict[str, Any]] = {
     "on members' losses": {"color": MUTED, "ls": "", "marker": "o", "ms": 9},
@@ -133,11 +130,9 @@ class Diversity:
             for name, ends in self.ends.items():
                 own, places = color(method_of(name)), [(100 * e.disagreement, e.nll) for e in ends]
                 arrow = {"arrowstyle": "-|>", "color": own, "lw": 1.8, "shrinkA": 0, "shrinkB": 5}
-                # Around what stands on its way.
-                arrow["connectionstyle"] = f"arc3,rad={BENT.get(name, 0)}"
                 mark: dict[str, Any] = {"color": own, "marker": MARKERS[method_of(name)], "ms": 9}
                 for end in places[1:]:
-                    axes.annotate("", end, places[0], arrowprops=arrow)
+                    axes.annotate("", end, places[0], arrowprops=arrow, zorder=1.5)  # behind marks
                     axes.plot(*end, mfc=PAGE, mew=1.6, **mark)
                 axes.plot(*places[0], **mark)
                 where, side = BESIDE[name]

@@ -40,7 +40,7 @@ EXAMPLES: dict[str, tuple[list[int], Drawing]] = {
     "a house": ([], from_text("20,94 20,44 50,10 80,44 80,94 20,94")),
     "a wave": ([], from_text("~10,50 25,20 40,80 55,20 70,80 90,50")),
 }  # fmt: skip
-START = "an E"
+START = "an X"
 #: Shown first beside one network: the first method with members.
 METHOD = next(key for key, row in METHODS.items() if row.has_members)
 

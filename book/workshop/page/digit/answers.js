@@ -149,13 +149,18 @@ const digitRow = (words, method) => {
 const digitDoubt = (single) => {
   const [label, expected, information] = [make("span"), make("i", { class: "expected" }), make("i")];
   const bar = make("span", { class: "ensedu-bar" }, expected, information);
+  const [ofNoise, ofMembers] = [make("span"), make("span")];
+  const named = make("span", { class: "ensedu-parts" }, make("i", { class: "expected" }), ofNoise);
+  if (!single) named.append(make("i"), ofMembers);
   const set = (words, parts) => {
     const [total, first, second] = digitRounded(parts);
-    label.textContent = `${words}: ${total} nats${single ? "" : ` = ${first} + ${second}`}`;
+    label.textContent = `${words}: ${total} nats`;
+    ofNoise.textContent = `aleatoric ${first}`;
+    ofMembers.textContent = `epistemic ${second}`;
     expected.style.width = `${(100 * parts.expected) / Math.log(10)}%`;
     information.style.width = `${(100 * parts.information) / Math.log(10)}%`;
   };
-  return { line: make("p", { class: "ensedu-doubt" }, label, bar), set };
+  return { line: make("p", { class: "ensedu-doubt" }, label, bar, named), set };
 };
 
 // `table` and `doubts`, elements; `arrange(method, word, count)` makes the rows for as many members
@@ -171,13 +176,7 @@ export const digitAnswers = () => {
     body,
   );
   const [ofSingle, ofMembers] = [digitDoubt(true), digitDoubt(false)];
-  const legend = make(
-    "p",
-    { class: "ensedu-legend" },
-    make("span", {}, make("i", { class: "expected" }), "aleatoric: expected entropy"),
-    make("span", {}, make("i"), "epistemic: mutual information"),
-    "Bars end at 2.30 nats.",
-  );
+  const scale = make("p", { class: "ensedu-scale" }, "Bars end at 2.30 nats.");
   let rows = null;
 
   const arrange = (method, word, count) => {
@@ -186,7 +185,7 @@ export const digitAnswers = () => {
     const mean = digitRow("mean", method);
     mean.line.classList.add("mean");
     body.replaceChildren(single.line, ...members.map(({ line }) => line), mean.line);
-    ofMembers.line.dataset.method = legend.dataset.method = method;
+    ofMembers.line.dataset.method = method;
     rows = { single, members, mean };
   };
   const set = (label, { single, members }) => {
@@ -197,5 +196,5 @@ export const digitAnswers = () => {
     ofSingle.set("single network", digitParts(single));
     ofMembers.set(label, parts);
   };
-  return { table, doubts: [ofSingle.line, ofMembers.line, legend], arrange, set };
+  return { table, doubts: [ofSingle.line, ofMembers.line, scale], arrange, set };
 };

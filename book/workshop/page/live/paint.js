@@ -14,6 +14,10 @@ const channels = (color) => [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2),
 // One channel of a mixture of colors.
 const mixed = (colors, weights, c) => colors.reduce((sum, color, i) => sum + weights[i] * color[c], 0);
 const faded = (color, alpha) => `rgba(${channels(color).join(",")},${alpha})`;
+// How far a color is from the page in lightness. A band is as strong as that of a deep ensemble, whatever its color.
+const LIGHTNESS = [0.3, 0.59, 0.11]; // of red, green and blue
+const away = (color, page) => Math.abs(LIGHTNESS.reduce((sum, part, c) => sum + part * (channels(color)[c] - channels(page)[c]), 0));
+const asStrong = (color, alpha, { page, colors }) => faded(color, Math.min(0.7, (alpha * away(colors.deep_ensemble, page)) / away(color, page)));
 
 // Firefox gives the pen of a canvas that was handed over once, and throws the second time.
 const pens = new WeakMap();
@@ -45,6 +49,8 @@ const penOnPage = (canvas, height) => {
 };
 
 const TINY = 150; // pixels below which a map has no ticks
+const LOW = 240; // pixels below which the points of a curve are small
+const MOST_LINES = 8; // of more members some are drawn, and faint, or they would be one area
 // How high a square map of some width is.
 export const squareOf = (width) => Math.round(width < TINY ? width : width - 10);
 
@@ -119,15 +125,18 @@ const marker = (context, x, y, label, size) => {
   context.closePath();
 };
 
-const dots = ({ context }, frame, look, { points, task }, chosen, size) => {
+const dots = ({ context, height }, frame, look, { points, task }, chosen, size) => {
+  const small = task === "regression" && height < LOW; // there they would hide what they lie on
   points.forEach(([px, py, label], i) => {
     const held = i === chosen;
-    marker(context, frame.x(px), frame.y(py), label, held ? 7 : size);
-    context.fillStyle = task === "regression" ? look.ink : look.classes[label];
+    marker(context, frame.x(px), frame.y(py), label, held ? 7 : small ? 2.2 : size);
+    context.fillStyle = task === "regression" ? look.dots : look.classes[label];
     context.strokeStyle = look.page;
-    context.lineWidth = 1;
+    context.lineWidth = small ? 0.75 : 1;
+    context.globalAlpha = small && !held ? 0.8 : 1;
     context.fill();
     context.stroke();
+    context.globalAlpha = 1;
     if (!held) return;
     context.strokeStyle = look.ink;
     context.lineWidth = 2;
@@ -209,12 +218,12 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
   if (behind) band(context, frame, behind.x, behind.mean, behind.std, faded(look.colors.single, 0.22));
   if (found) {
     if (!compared) {
-      band(context, frame, grid, found.mean, found.total, faded(color, look.noise));
+      band(context, frame, grid, found.mean, found.total, asStrong(color, look.noise, look));
       context.setLineDash([4, 3]);
       edges(context, frame, grid, found.mean, found.total, faded(color, look.edge), 1);
       context.setLineDash([]);
     }
-    band(context, frame, grid, found.mean, found.epistemic, faded(color, look.differ));
+    band(context, frame, grid, found.mean, found.epistemic, asStrong(color, look.differ, look));
     edges(context, frame, grid, found.mean, found.epistemic, faded(color, look.edge), 1);
   }
   if (behind) edges(context, frame, behind.x, behind.mean, behind.std, look.colors.single);
@@ -229,20 +238,24 @@ export const curves = (canvas, size, side, grid, state, method, look, { chosen, 
   }
   if (found) {
     context.strokeStyle = line;
-    context.globalAlpha = found.F > 1 ? 0.75 : 0;
-    context.lineWidth = 1;
+    const many = found.F > MOST_LINES;
+    context.globalAlpha = found.F > 1 ? (many ? 0.35 : 0.75) : 0;
+    context.lineWidth = many ? 0.75 : 1;
     // Of what is compared by its band, a few lines show what it is made of.
-    for (let f = 0; f < (compared ? Math.min(4, found.F) : found.F); f += 1) {
+    for (let f = 0; f < Math.min(compared ? 4 : MOST_LINES, found.F); f += 1) {
       path(context, frame, grid, (g) => side.means[f * grid.length + g]);
       context.stroke();
     }
     context.globalAlpha = 1;
+  }
+  if (found && state.points.length > 1 && !compared) gap(context, frame, look, state.points);
+  dots(drawing, frame, look, state, chosen, 3.5);
+  if (found) {
+    context.strokeStyle = line;
     context.lineWidth = 2.5;
     path(context, frame, grid, (g) => found.mean[g]);
     context.stroke();
   }
-  if (found && state.points.length > 1 && !compared) gap(context, frame, look, state.points);
-  dots(drawing, frame, look, state, chosen, 3.5);
   crosshair(drawing, frame, look, cursor);
   context.restore();
   return found;

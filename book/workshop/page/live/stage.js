@@ -33,7 +33,7 @@ const widthOf = (canvas) => canvas.clientWidth || 320;
 
 // Two pictures stand below each other, and both are in sight.
 const heightOf = (width, pictures) => {
-  if (pictures > 1 && innerWidth <= PHONE) return 160;
+  if (pictures > 1 && innerWidth <= PHONE) return 170;
   const [least, most] = pictures > 1 ? [150, 0.25] : [210, 0.45];
   return Math.round(Math.max(least, Math.min(HIGHEST, 0.6 * width, most * innerHeight)));
 };

@@ -26,7 +26,7 @@ def labels_and_colors() -> dict[str, Any]:
         name = "dark" if dark else "light"
         colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
         plain = {"ink": style.INK, "muted": style.MUTED, "grid": style.GRID, "page": style.PAGE}
-        plain["doubt"] = style.DOUBT
+        plain |= {"doubt": style.DOUBT, "dots": style.MUTED if dark else style.INK}
         return {key: own.get(color, color) for key, color in plain.items()} | {
             "colors": colors,
             "classes": CLASSES[name],
