@@ -215,7 +215,7 @@ const makeControls = () => {
     button("+", "Zoom in (+)", () => change({ zoom: state.zoom + 0.5 }, { moves: true })));
   const loop = button("Save as a moving picture", "The way through the four stops, as an SVG file", () => saveLoop(loopOf(state, layersOf(state), nameOf(state), stage.write), nameOf(state)));
   const again = button("Draw anew", "Another sample of what is a distribution (d)", () => anew());
-  const deeper = button("See its numbers", "A window of its numbers", () => goTo("numbers"));
+  const deeper = button("See its numbers", "A window of its numbers, or all of it", () => goTo(state.view === "numbers" ? "layer" : "numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
@@ -235,11 +235,10 @@ const makeControls = () => {
       sized[1].show(sizes.length - 2);
     }
     setText(rest, current.more ? "Show less" : "Show all of the X-ray");
-    acts.hidden = current.view !== "layer";
+    acts.hidden = isWhole(current) || (current.view === "numbers" && !varies(current));
     const layer = layers[current.layer];
     again.hidden = !varies(current);
-    const place = current.view === "numbers" ? numbers.tools : acts; // where its samples are turned
-    if (again.parentNode !== place) place.append(again);
+    setText(deeper, current.view === "numbers" ? "See its picture" : "See its numbers");
     const name = nameOf(current);
     loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
     const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? numbers.where() : ""]];
@@ -306,7 +305,7 @@ if (COMPACT) {
   root.append(controls.rest);
 }
 
-const leave = () => isWhole(state) || goTo(state.view === "numbers" ? "layer" : TOP);
+const leave = () => (!isWhole(state) ? goTo(state.view === "numbers" ? "layer" : TOP) : state.zoom > zoomThatFits(state) && fit());
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
@@ -342,8 +341,9 @@ showRest();
 // What a page around this one says of it elsewhere.
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
-  const [one, total] = [[SINGLE, 1], [method, state.M]].map(([each, M]) => totalOf(countAll(layers, each, M)));
-  return { words: `${METHODS[method].label}, M = ${state.M}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isWhole(state) ? "network" : "such layer"}.` };
+  const [one, total, before] = [[layers, SINGLE, 1], [layers, method, state.M], [earlier, method, state.M]].map(([of, each, M]) => of && totalOf(countAll(of, each, M)));
+  const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isWhole(state) ? "network" : "such layer"}`;
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.` };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {

@@ -182,6 +182,8 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
+  // What members predict stands above the words of what they store.
+  const lowered = frame.curves && M <= CROWD ? head : 0;
   const sum = (of) => content.tiles.reduce((total, tile) => total + of(tile), 0);
   // A strip below a portrait of many matrices, with the area of so many numbers.
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
@@ -189,12 +191,12 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
   const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
   const [bare, indent] = [portrait.w - portrait.left, isModulated(method) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + below + above + GAP };
   // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
-  const left = { x: 0, y: head };
+  const left = { x: 0, y: narrow ? head : head - lowered };
   const home = { x: -portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
@@ -203,7 +205,7 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
   const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: head };
+  const right = narrow ? { x: 0, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
   const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / most);
@@ -212,8 +214,9 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   // What all use as it is has one place.
   const lent = content.lent && (!isApart(method) || body);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
+  const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left, right },
+    portrait, slot, above, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
     second: stacked ? [0, sheet] : [bare + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),

@@ -103,8 +103,8 @@ const loopOf = (state, layers, name, write) => {
     said(name, pen.measureText(title).width + 12, 40 + top, "17px", "muted");
     said(sentenceOf(method, state.M), 0, 72 + top, "16px", "muted");
     said(`${digits(total)} parameters, ${times(total / one)} of one network`, 540, 28 + top, "500 17px");
-    said("Stored once, for all", left.x, 24, "650 17px", "muted");
-    said(METHODS[method].has_members ? "Stored by each member" : "Drawn anew, not stored", right.x, 24, "650 17px", METHODS[method].has_members ? colors[k] : "muted");
+    said("Stored once, for all", left.x, left.y + 24, "650 17px", "muted");
+    said(METHODS[method].has_members ? "Stored by each member" : "Drawn anew, not stored", right.x, right.y + 24, "650 17px", METHODS[method].has_members ? colors[k] : "muted");
     write(pen, [...layouts[k].boxes.values()].filter((box) => !box.hidden), layouts[k], { ...state, method: "", share: STOPS.indexOf(method) }, LOOP);
     return `<g opacity="${Number(!k)}">${fading(k)}${pen.words}</g>`;
   });

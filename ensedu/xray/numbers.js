@@ -136,8 +136,7 @@ const makeNumbers = (on) => {
   const [source, home] = [make("span"), make("button", { type: "button", class: "tool" })];
   home.addEventListener("click", () => on.change({ row: 0, column: 0 }));
   const origin = make("p", { class: "note" }, source, home);
-  const tools = make("div", { class: "tools" }, others.element);
-  const element = make("div", { class: "numbers", hidden: "" }, shelf, tools, words, origin, task);
+  const element = make("div", { class: "numbers", hidden: "" }, task, shelf);
   let [shape, cells, asked, where] = ["", new Map(), 0, ""];
   let [begun, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
@@ -145,7 +144,8 @@ const makeNumbers = (on) => {
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
   next.addEventListener("click", () => ask((asked += 1)));
   undo.addEventListener("click", () => on.change({ edits: "" }));
-  task.append(taskWords, next, undo);
+  task.append(taskWords, next);
+  element.append(make("div", { class: "tools" }, others.element, undo), words, origin);
 
   const editing = (key) => editKey(...partsOf(key));
   const edit = (key, value) => {
@@ -260,7 +260,7 @@ const makeNumbers = (on) => {
     if (!count && whole) once.push(across("y", "made", "y", -1, "y"));
     const left = [block(apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers", ...once)];
     if (doubled) left.push(block("standard deviations σ", sheet("scales", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "scales", "σb", -1, "σ of b")] : [])));
-    const parts = !apart || whole ? [section("once", [apart ? "The same for all" : "Stored once"], ...left)] : [];
+    const parts = !apart || whole ? [section("once", [`${apart ? "The same for all" : "Stored once"} `, make("small", {}, whole && rows < ends[0] ? `y adds up all ${digits(ends[0])} inputs` : "")], ...left)] : [];
     const blocks = [];
     for (let i = begin; i < end; i += 1) {
       const at = SUBSCRIPTS(i + 1);
@@ -272,7 +272,7 @@ const makeNumbers = (on) => {
       blocks.push(block(`${members ? "member" : "sample"} ${i + 1}`, ...made));
     }
     const computed = modulated ? `dashed, ${spread ? "not stored: drawn r, s, and" : "computed:"} W ∘ r sᵀ` : doubled ? "μ + σ ∘ ε" : drops ? "rows of W times z" : whole ? "dashed, computed: y" : "";
-    if (count) parts.push(section("each", [members ? "Stored by each member " : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
+    if (count) parts.push(section("each", [members ? `${ownWords(chosen(state), state.M, on.room() < NARROW)} ` : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
     shelf.replaceChildren(...parts);
     others.show(begin, end, each, count, members);
     const [known, far] = apart ? [] : [knownIn(state, layer), cornerOf(layer, matrix)];
@@ -322,13 +322,13 @@ const makeNumbers = (on) => {
   const ask = () => {
     const offered = TASKS.filter(({ fits }) => fits(arrays, current.M));
     next.hidden = offered.length < 2;
-    task.classList.remove("done");
-    if (!offered.length) return setText(taskWords, "");
+    task.hidden = !offered.length;
+    if (task.hidden) return;
     const { words, check } = offered[asked % offered.length];
     const places = [...cells.keys()].filter((key) => key.startsWith(`made ${begun} `)).map((key) => partsOf(key).slice(2));
     const [done, said] = check(editsOf(current), () => places.every(([a, b]) => Math.abs(arrays.made(0, a, b) - before.made(0, a, b)) < 1e-9));
     setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
-    return task.classList.toggle("done", Boolean(done));
+    task.classList.toggle("done", Boolean(done));
   };
   // It grows out of where its window stands in the picture.
   const grow = (box) => {
@@ -343,5 +343,5 @@ const makeNumbers = (on) => {
       { transformOrigin: "0 0", transform: "none", opacity: 1 },
     ], { duration: WAY, easing: "cubic-bezier(0.3, 0, 0.2, 1)" });
   };
-  return { element, tools, show, grow, where: () => where };
+  return { element, show, grow, where: () => where };
 };

@@ -8,6 +8,11 @@ const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃�
 const STOP_WORDS = ["own matrices", "share W", "r and s vary", "W varies"];
 // What the book calls a member's matrix: W, or V where it is random while W is not.
 const madeName = (method) => (drawsFactors(method) ? "V" : "W");
+// What a member stores of a layer, of which it may draw r and s.
+const ownWords = (method, M, brief) => {
+  const [who, each] = M > 1 ? ["each member", "Each member"] : ["member 1", "Member 1"];
+  return isModulated(method) ? `${brief ? each : `Stored by ${who}`}: ${spreads(method) ? "μ, σ" : "r, s"}, b` : `Stored by ${who}`;
+};
 const SERIF = '"STIX Two Math", Georgia, "Times New Roman", serif';
 
 // Where members are seen page by page, what turns to the others.
@@ -217,15 +222,16 @@ const makeStage = (on) => {
     const named = context.measureText(`${word}${layout.ghosts}`).width < room ? word : "";
     for (let i = 0; i < layout.ghosts; i += 1) {
       const { x, y } = layout.slotOf(i);
-      if (y < frame.height) context.fillText(`${named}${layout.first + i + 1}`, x + left, y - frame.above + 15 + Math.min(top, 4));
+      if (y < frame.height) context.fillText(`${named}${layout.first + i + 1}`, x + left, y - layout.above + 15 + Math.min(top, 4));
     }
     context.globalAlpha = 1;
   };
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
-    // All are laid over each other above what is stored once, or on a phone beside it.
+    if (layout.ghosts > CROWD) return; // there is no room above them
+    // All are laid over each other, on a phone beside what is stored once.
     const beside = 2 * (w + GAP) + GAP;
-    const all = frame.width < NARROW ? { x: beside, y: home.y + 12, w: frame.width - beside - 4, h: layout.slot.h - frame.above - GAP - 12 } : { x: left, y: home.y - CURVE_HIGH, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
+    const all = frame.width < NARROW ? { x: beside, y: 24, w: frame.width - beside - 4, h: home.y + layout.slot.h - layout.above - GAP - 24 } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     inked(context, 13);
     context.fillText("all predictions", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
@@ -238,7 +244,7 @@ const makeStage = (on) => {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
       drawCurve(context, row, color, all, 1.25);
-      const own = { x: at.x + left, y: at.y - CURVE_HIGH, w: w - left, h: CURVE_HIGH - 12 };
+      const own = { x: at.x + left, y: at.y - layout.above + 22, w: w - left, h: CURVE_HIGH - 12 };
       drawGap(context, own, 0.1);
       context.globalAlpha = seen;
       drawCurve(context, row, color, own, 2);
@@ -372,16 +378,16 @@ const makeStage = (on) => {
     const once = totalOf(countAll(scope, method, state.M)) - mine;
     const { has_members: members } = METHODS[method];
     setText(zones[0].lastChild, once ? `${digits(once)} × 1` : "nothing");
-    setText(zones[1].firstChild, layout.lent ? (state.M > 1 && members ? "Each member uses this one copy" : "") : members ? `${layout.pair && isModulated(method) ? `${state.M > 1 ? "Each member" : "Member 1"}` : `Stored by ${state.M > 1 ? "each member" : "member 1"}`}${isModulated(method) ? ": r, s, b" : ""}` : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
+    setText(zones[1].firstChild, layout.lent ? (state.M > 1 && members ? "Each member uses this one copy" : "") : members ? ownWords(method, state.M, layout.pair) : passesOf(method, state.M) > 1 ? "Drawn anew, not stored" : "");
     setText(zones[1].lastChild, members && !layout.lent ? (mine ? `${digits(mine / state.M)} × ${state.M}` : "nothing") : "");
     const { left, right } = layout.zones;
-    const place = `${Math.round(right.x)} ${Math.round(right.y)} ${frame.width} ${method}`;
+    const place = `${[left.y, right.x, right.y].map(Math.round)} ${frame.width} ${method}`;
     if (place === placed) return;
     placed = place;
     field.classList.toggle("pair", Boolean(layout.pair));
     zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
-    zones[1].style.transform = `translate(${right.x}px, ${right.y - left.y}px)`;
+    zones.forEach((zone, k) => (zone.style.transform = `translate(${[left, right][k].x}px, ${[left, right][k].y}px)`));
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
   // What all is, once it rests: the key, and the picture in words.
@@ -402,7 +408,7 @@ const makeStage = (on) => {
     const stood = squareWords.textContent;
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
-    if (stood && stood !== squareWords.textContent && !still.matches) squareWords.animate([{ background: plainColor("grid") }, { background: "none" }], 1600);
+    if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
     const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
@@ -447,7 +453,7 @@ const makeStage = (on) => {
     const [x, y] = [event.clientX - left, event.clientY - top];
     const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
     const seen = drawn.filter(({ alpha, tile, look }) => alpha > 0.5 && (tile || look !== "made"));
-    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => Math.min(box.w, box.h) < 12 && inside(box, 3)) ?? null;
+    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => inside(box, 12 - Math.min(box.w, box.h) / 2)) ?? null; // 24 pixels of what is thin
   };
 
   canvas.addEventListener("pointermove", (event) => {

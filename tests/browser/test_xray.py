@@ -273,6 +273,9 @@ def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
             total = picture.counts[method].total
             assert words(page, ".gauge strong") == f"{total:,}"
             assert words(page, ".sums strong") == f"{total:,}"
+            own = {"batch_ensemble": ": r, s, b", "rank1": ": μ, σ, b"}.get(method, "")
+            each = "Drawn anew, not stored" if stop == 3 else f"Stored by each member{own}"
+            assert words(page, ".zone.right strong") == each
             once, each = (words(page, f".zone.{side} span") for side in ("left", "right"))
             once = int(once.replace("nothing", "0").split()[0].replace(",", ""))
             own, _, M = each.replace(",", "").partition(" × ")
@@ -410,6 +413,56 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         check_outputs(2)
         page.get_by_role("button", name="Reset numbers").click()
         assert (made(1), made(2)) == before
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_what_is_drawn_anew_stays_where_it_is_seen(viewport, opened):
+    """The button, of the picture and of its numbers; and a row of W beside that of V."""
+    with opened(xray("1-50-50-1", 1), "#share=2&zoom=layer&layer=2", viewport=viewport) as page:
+        button = page.get_by_role("button", name="Draw anew")
+        place = button.bounding_box()
+        page.get_by_role("button", name="See its numbers").click()
+        page.wait_for_timeout(700)
+        now = button.bounding_box()
+        assert now["x"] == pytest.approx(place["x"], abs=3)
+        assert now["y"] <= place["y"] + 30  # a line more says which rows are seen
+        W, V = (page.get_by_label(f"{one}[2, 1]", exact=True) for one in ("W", "V₁"))
+        assert W.bounding_box()["y"] == pytest.approx(V.bounding_box()["y"], abs=1)
+        names = page.locator(".part > b").all()
+        assert (
+            max(sum(name.bounding_box()[side] for side in ("x", "width")) for name in names)
+            < viewport["width"]
+        )
+        assert words(page, ".each h2").startswith(("Stored by member 1: μ, σ, b", "Member 1: μ, σ"))
+
+
+def test_an_output_of_inputs_out_of_sight_says_so(opened):
+    with opened(xray("1-50-50-1"), "#method=single&zoom=numbers&layer=2") as page:
+        assert words(page, ".once h2") == "Stored once y adds up all 50 inputs"
+    with opened(xray("1-5-5-1"), "#method=single&zoom=numbers&layer=2") as page:
+        assert words(page, ".once h2") == "Stored once"
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_what_members_predict_is_not_below_what_is_stored(viewport, opened):
+    with opened(xray("1-50-50-1", curves=CURVES), "#share=2", viewport=viewport) as page:
+        top = page.locator(".canvas").bounding_box()["y"]
+        right, left = (page.locator(f".zone.{side}").bounding_box() for side in ("right", "left"))
+        assert right["y"] > top + 100
+        assert (left["y"] == right["y"]) == (viewport == DESK)
+
+
+def test_escape_leads_back_to_all_members(opened):
+    with opened(xray("1-50-50-1"), "#share=1") as page:
+        settle(page)
+        first = page.evaluate(SEEN)
+        page.keyboard.press("+")
+        page.keyboard.press("+")
+        page.wait_for_timeout(700)
+        assert page.evaluate(SEEN) != first
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(900)
+        assert page.evaluate(SEEN) == first
 
 
 #: Numbers by name, as they are read; what can be typed, and what is computed.
@@ -726,6 +779,15 @@ def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
     assert link.bounding_box()["y"] == pytest.approx(read, abs=1)
 
 
+#: What a figure says of itself once a text has widened its network.
+WIDENED = """() => new Promise((done) => {
+  addEventListener("message", ({ data }) => data.copy?.words && done(data.copy.words));
+  for (const told of [{ set: "zoom=model&width=9" }, { copy: true }])
+    document.querySelector("iframe").contentWindow.postMessage({ to: "xray", ...told }, "*");
+  setTimeout(done, 3000);
+})"""
+
+
 def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
     page = book_page()
     page.get_by_role("link", name="eight").last.click()
@@ -735,6 +797,9 @@ def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
     ratio = f"{total / 30:.2f} times one such layer"
     assert said.inner_text() == f"rank-1 BNN, M = 8: {total} parameters, {ratio}."
     assert page.locator(".ensedu-dock :is(img, canvas)").count() == 0
+    few, many = (xray(sizes, 8).counts["rank1"].total for sizes in ("4-6-5-3", "4-9-9-3"))
+    widened = f"{few} → {many:,} parameters, {many / few:.2f} × before"
+    assert page.evaluate(WIDENED) == f"rank-1 BNN, M = 8: {widened}."
 
 
 def test_on_paper_a_figure_is_a_table(book_page):

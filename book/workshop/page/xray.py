@@ -21,13 +21,13 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (322, 626), "share": (679, 704), "map": (439, 787), "layer": (975, 937),
-    "numbers": (858, 954),
+    "model": (322, 626), "share": (679, 704), "map": (439, 799), "layer": (975, 937),
+    "numbers": (867, 947),
 }  # fmt: skip
 CURVED = (856, 862)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (720, 702), "deep_ensemble": (555, 599), "batch_ensemble": (776, 822),
+    "single": (720, 702), "deep_ensemble": (555, 599), "batch_ensemble": (785, 815),
     "rank1": (815, 919),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
