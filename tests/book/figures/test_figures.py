@@ -288,7 +288,7 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
         ((1.5, 4, 32), 2, "rank-1 BNN"), ((22, 6.5, 32), 4, "deep ensemble, rank-1 BNN"),
     ):  # fmt: skip
         state = dict(zip(budget.choices, limits, strict=True))
-        assert budget.say(*limits) == f"{left} of 4 remain; better than one network:\n{better}."
+        assert budget.say(*limits) == f"{left} of 4 remain; better than one:\n{better}."
         figure = drawn(lambda state=state: budget.draw(**state))
         lines = [line for axes in figure.axes for line in axes.lines]
         struck = {one.get_ydata()[0] for one in lines if one.get_label() == "_struck"}

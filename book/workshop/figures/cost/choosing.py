@@ -93,7 +93,7 @@ class Budget(Computed):
         for paid in product((False, True), repeat=len(better)):
             found = [names[name] for name, one in zip(better, paid, strict=True) if one]
             said = ", ".join(found) or "none for sure"
-            self.words.append(f"{{fit}} of {len(names)} remain; better than one network:\n{said}.")
+            self.words.append(f"{{fit}} of {len(names)} remain; better than one:\n{said}.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
         """Return which prices are too high, how many contestants are left, and who is not."""
