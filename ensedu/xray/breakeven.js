@@ -141,7 +141,7 @@ const makeMap = (on) => {
     }
     const [apart, shared] = [DEEP, SHARING].map((method) => totalOf(countAll(layers, method, state.M)));
     setText(words, state.M === 1 ? "One member has nothing to share with: every vector is an extra."
-      : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. The layers are so thin that the vectors cost more than the matrices that they replace.`
+      : apart <= shared ? `A ${deep} stores less here, ${digits(apart)} against ${digits(shared)}. ${layers.every(({ matrices }) => matrices.every(({ m, n }) => Math.min(m, n) === 1)) ? "One side of each matrix is 1, and so the vectors are no shorter" : "The layers are so thin that the vectors cost more"} than the matrices that they replace.`
       : `A ${sharing} stores ${digits(shared)} parameters, a ${deep} ${digits(apart)}: ${apart < 1.05 * shared ? `${digits(apart - shared)} more` : `${(apart / shared).toFixed(1)} times as many`}.`);
     // The width from which on it pays, as a link that sets it.
     const pays = SIZED && state.M > 1 ? Array.from({ length: 200 }, (_, k) => k + 1).find((h) => crossing(ground.surfaces.map((surface) => surface(h)), 1) < state.M) : 0;

@@ -270,7 +270,7 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     visit(page, server + BACKPROP)
     figure, dock = named(page, "fig-bbb-ellipses"), page.locator(".ensedu-dock")
     assert dock.is_hidden()
-    link = page.locator("a.ensedu-set")
+    link = page.get_by_role("link", name="Move the inputs")
     link.scroll_into_view_if_needed()
     dock.wait_for()
     words = dock.locator("summary")

@@ -34,7 +34,7 @@ def apart(contestant: str) -> float:
 
 
 says(
-    "the curves now lie nearer to each other",
+    "these curves lie nearer to each other",
     lambda: apart("batch_ensemble_normal") < 0.5 * apart("deep_ensemble"),
 )
 says("always costs 300% more parameters", lambda: [*costs_always(DEEP)])

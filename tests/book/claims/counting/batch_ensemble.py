@@ -76,7 +76,7 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
 says("two vectors, 100 numbers in all, which are", lambda: sum(own.size for own in FAST))
 says("which are 4% of a matrix", lambda: sum(own.size for own in FAST) / W.size)
-says("this is 75% of a matrix for each",
+says("which is 75% of a matrix for each",
      lambda: counting.layer(50, 50, DEEP, 4, bias=False).total / (4 * W.size) - 1 / 4)
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
