@@ -116,7 +116,8 @@ const makeMap = (on) => {
       words: `${titleOf(layer, at)}, ${shapeWords({ ...layer, matrices: [matrix] })}: a ${deep} stores ${times(totalOf(countMatrix(matrix, DEEP, state.M)) / totalOf(countMatrix(matrix, SHARING, state.M)))} as much.`,
     }))).sort((one, other) => one.x - other.x);
     // Layers of one width are a dot, the larger the more they store; it has their names where there is room.
-    const heaps = SIZED ? [dots] : Object.values(Object.groupBy(dots, ({ x }) => Math.round(x)));
+    const places = [...new Set(dots.map(({ x }) => Math.round(x)))];
+    const heaps = SIZED ? [dots] : places.map((at) => dots.filter(({ x }) => Math.round(x) === at));
     const sizes = heaps.map((heap) => heap.reduce((sum, { size }) => sum + size, 0));
     const radii = heaps.map((_, k) => (SIZED ? 8 : 4 + 6 * Math.sqrt(sizes[k] / Math.max(...sizes))));
     const taken = [];

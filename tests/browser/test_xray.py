@@ -40,6 +40,19 @@ SEEN = """() => [...document.querySelectorAll(
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
 FRAME = "() => new Promise(requestAnimationFrame)"
+#: Until the picture and what surrounds it stay as they are, frame after frame.
+REST = """() => new Promise((done) => {
+  const canvas = document.querySelector(".canvas");
+  let [seen, same] = ["", 0];
+  const look = () => {
+    const now = `${document.documentElement.scrollHeight} ${canvas.toDataURL()}`;
+    same = now === seen && !document.getAnimations().length ? same + 1 : 0;
+    seen = now;
+    if (same < 30) requestAnimationFrame(look);
+    else done();
+  };
+  look();
+})"""
 
 
 def words(page, selector):
@@ -132,7 +145,7 @@ def typed(page, label, number):
     """Type a number, and wait until what it moves has come to rest."""
     page.get_by_role("spinbutton", name=label).fill(str(number))
     page.get_by_role("spinbutton", name=label).press("Enter")
-    page.wait_for_timeout(700)
+    page.evaluate(REST)
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
@@ -152,7 +165,7 @@ def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
             found = page.evaluate(SCALE)
             assert found != first
             page.get_by_role("button", name="Fit", exact=True).click()
-            page.wait_for_timeout(700)
+            page.evaluate(REST)
             assert page.evaluate(SCALE) == found
         typed(page, "Members", 4)
         assert page.evaluate(SCALE) == first
@@ -164,7 +177,7 @@ def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, 
         settle(page)
         small = page.evaluate(SCALE)
         page.locator('.line[data-layer="1"]').click()
-        page.wait_for_timeout(800)
+        page.evaluate(REST)
         assert page.evaluate(SCALE) != small
         place = page.locator(".canvas").bounding_box()
 
@@ -193,7 +206,7 @@ def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, side
     with opened(xray(model), "#share=1", viewport=viewport) as page:
         for at, (letter, side) in enumerate(zip(("Table", "W"), sides, strict=True)):
             page.locator(f'.line[data-layer="{at}"]').click()
-            page.wait_for_timeout(800)
+            page.evaluate(REST)
             place = page.locator(".canvas").bounding_box()
 
             def pointed(x, y, place=place):
@@ -214,16 +227,16 @@ def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
     with opened(xray("1-50-50-1", 1), "#method=single") as page:
         page.evaluate(told)
-        page.wait_for_timeout(900)
+        page.evaluate(REST)
         assert words(page, ".gauge .head") == "10,401 parameters = 3.85 × before"
         assert page.evaluate(dashed)
         drawn = "() => document.querySelector('.canvas').toDataURL()"
         seen = page.evaluate(drawn)
         page.locator('button.bar[data-method="mc_dropout"]').click()
-        page.wait_for_timeout(900)
+        page.evaluate(REST)
         assert "before" not in words(page, ".gauge .head") and not page.evaluate(dashed)
         page.locator('button.bar[data-method="single"]').click()
-        page.wait_for_timeout(900)
+        page.evaluate(REST)
         assert page.evaluate(drawn) != seen
 
 
@@ -422,7 +435,7 @@ def test_what_is_drawn_anew_stays_where_it_is_seen(viewport, opened):
         button = page.get_by_role("button", name="Draw anew")
         place = button.bounding_box()
         page.get_by_role("button", name="See its numbers").click()
-        page.wait_for_timeout(700)
+        page.evaluate(REST)
         now = button.bounding_box()
         assert now["x"] == pytest.approx(place["x"], abs=3)
         assert now["y"] <= place["y"] + 30  # a line more says which rows are seen
@@ -458,10 +471,10 @@ def test_escape_leads_back_to_all_members(opened):
         first = page.evaluate(SEEN)
         page.keyboard.press("+")
         page.keyboard.press("+")
-        page.wait_for_timeout(700)
+        page.evaluate(REST)
         assert page.evaluate(SEEN) != first
         page.keyboard.press("Escape")
-        page.wait_for_timeout(900)
+        page.evaluate(REST)
         assert page.evaluate(SEEN) == first
 
 
