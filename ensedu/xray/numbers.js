@@ -37,9 +37,11 @@ const arraysOf = (state, layer) => {
   const factors = (a, b, [input, output] = place(a, b)) => [["W", a, b], ...(modulated ? [["r", input], ["s", output]] : drops ? [["z", input]] : [])];
   const made = (i, a, b) => factors(a, b).reduce((product, [kind, ...at]) => product * entry(kind, i, ...at), 1);
   const offset = (i, k) => (matrix.bias ? entry("b", i, k) : 0);
-  const output = (i, k) => Array.from({ length: matrix.m }, (_, a) => stored("x", -1, a) * made(i, a, k)).reduce((sum, value) => sum + value, offset(i, k));
+  // The inputs that an output adds up: those in sight, and the others are 0.
+  const rows = Array.from({ length: Math.min(windowOf(state), rowsOf(matrix) - state.row) }, (_, a) => state.row + a);
+  const output = (i, k) => rows.reduce((sum, a) => sum + stored("x", -1, a) * made(i, a, k), offset(i, k));
   const valueOf = (key, [kind, ...at] = partsOf(key)) => (kind === "made" ? made(...at) : kind === "y" ? output(...at) : isMade(key) ? entry(kind[1], ...at) : stored(kind, ...at));
-  return { method, members, apart, modulated, spread, drops, varies: spread || drops, stored, chance, random, owner, entry, factors, made, offset, output, place, matrix, valueOf };
+  return { method, members, apart, modulated, spread, drops, varies: spread || drops, stored, chance, random, owner, entry, factors, made, offset, rows, place, matrix, valueOf };
 };
 
 const keyOf = (...parts) => parts.join(" ");
@@ -70,9 +72,8 @@ const tell = (arrays, key) => {
   const is = `${name} = ${value}`;
   if (kind === "x") return [is, `An input, the same for all and not stored. It multiplies row ${row} of every matrix.`];
   if (kind === "y") {
-    const { bias, m } = arrays.matrix;
-    const terms = Array.from({ length: Math.min(6, m) }, (_, k) => `${plainNumber(stored("x", -1, k))} · ${bracketed(made(i, k, at[0]))}`);
-    return [`${name} = ${terms.join(" + ")}${m > 6 ? ` + … of ${m} inputs` : ""}${bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
+    const terms = arrays.rows.map((a) => `${plainNumber(stored("x", -1, a))} · ${bracketed(made(i, a, at[0]))}`);
+    return [`${name} = ${terms.join(" + ")}${arrays.matrix.bias ? ` + ${bracketed(arrays.offset(i, at[0]))}` : ""} = ${value}`, "Inputs times a column of the matrix, and the bias."];
   }
   const whose = (letter) => (letter === "s" ? `output ${row}, column ${row}` : `input ${row}, row ${row}`) + ` of ${madeName(arrays.method)}${SUBSCRIPTS(i + 1)}`;
   if (kind === "dz") return [is, `This sample ${entry("z", i, ...at) ? "keeps" : "leaves out"} ${whose("z")}. Here half of them are left out at random, and the others count twice.`];
@@ -260,7 +261,7 @@ const makeNumbers = (on) => {
     if (!count && whole) once.push(across("y", "made", "y", -1, "y"));
     const left = [block(apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers", ...once)];
     if (doubled) left.push(block("standard deviations σ", sheet("scales", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "scales", "σb", -1, "σ of b")] : [])));
-    const parts = !apart || whole ? [section("once", [`${apart ? "The same for all" : "Stored once"} `, make("small", {}, whole && rows < ends[0] ? `y adds up all ${digits(ends[0])} inputs` : "")], ...left)] : [];
+    const parts = !apart || whole ? [section("once", [`${apart ? "The same for all" : "Stored once"} `, make("small", {}, whole && rows < ends[0] ? `the other ${digits(ends[0] - rows)} inputs are 0 here` : "")], ...left)] : [];
     const blocks = [];
     for (let i = begin; i < end; i += 1) {
       const at = SUBSCRIPTS(i + 1);

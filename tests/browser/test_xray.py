@@ -449,9 +449,24 @@ def test_what_is_drawn_anew_stays_where_it_is_seen(viewport, opened):
         assert words(page, ".each h2").startswith(("Stored by member 1: μ, σ, b", "Member 1: μ, σ"))
 
 
-def test_an_output_of_inputs_out_of_sight_says_so(opened):
-    with opened(xray("1-50-50-1"), "#method=single&zoom=numbers&layer=2") as page:
-        assert words(page, ".once h2") == "Stored once y adds up all 50 inputs"
+def test_an_output_adds_up_the_inputs_in_sight(opened):
+    """Wherever the window is, and the equation has a product for each."""
+    for where in ("", "&row=20&column=7"):
+        with opened(xray("1-50-50-1"), f"#method=single&zoom=numbers&layer=2{where}") as page:
+            x, W, b, y = (
+                [
+                    float((cell.inner_text() or cell.input_value()).replace("−", "-"))
+                    for cell in page.locator(f".once .at-{part} .number").all()
+                ]
+                for part in "rWby"
+            )
+            for k in range(len(y)):
+                products = [one * W[len(y) * a + k] for a, one in enumerate(x)]
+                assert y[k] == pytest.approx(sum(products) + b[k])
+            others = f"the other {50 - len(x)} inputs are 0 here"
+            assert words(page, ".once h2") == f"Stored once {others}"
+            page.locator(".once .at-y .number").first.focus()
+            assert words(page, ".told strong").count(" · ") == len(x)
     with opened(xray("1-5-5-1"), "#method=single&zoom=numbers&layer=2") as page:
         assert words(page, ".once h2") == "Stored once"
 

@@ -55,8 +55,8 @@ says("then (-4, -4, 2), then (-4, -2, 2)", lambda: [*(x * r) @ SMALL, *((x * r) 
 says("W by 2 and by -1, and its", lambda: r)
 says("(2, -1, 4) and (-3, -\\frac12, -1)",
      lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))
-says("so W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
-says("and if no number is 0 you can",
+says("So W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
+says("by numbers other than 0, a combination",
      lambda: all(rank(own) == rank(shared) == 8
          for shared, own, _ in (layer(9, 8, k) for k in range(50))))
 says("(2, 1, 2) in the first row and",
@@ -76,7 +76,7 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
 says("two vectors, 100 numbers in all, which are", lambda: sum(own.size for own in FAST))
 says("which are 4% of a matrix", lambda: sum(own.size for own in FAST) / W.size)
-says("which is 75% of a matrix for each",
+says("members, are 75% of a matrix each",
      lambda: counting.layer(50, 50, DEEP, 4, bias=False).total / (4 * W.size) - 1 / 4)
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)

@@ -72,7 +72,7 @@ says("twice as much as the weight, because the", lambda: raised(np.array([1.0, 2
 says("2,550 of all 2,701 parameters, or 94%",
      lambda: (MIDDLE.total, CURVE.total, MIDDLE.total / CURVE.total))
 says(["Then the 50 units of a layer compute", "50 of them compute no more than a"], equal_units)
-says("makes of this output is a sixth",
+says("After ReLU it is a sixth",
      lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
 says("an output is a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
 says("6^{-8} is left, less than a millionth", lambda: 6.0**-8 < 1e-6)

@@ -1,16 +1,20 @@
 """What *What is inside a rank-1 BNN?* claims, by counts and by samples of layers."""
 
+import re
+from functools import cache
+from importlib.resources import files
 from itertools import product
 
 import numpy as np
 
 from ensedu import counting
 from ensedu import numpy as en
+from ensedu.data import gap
 from tests.book.claiming import Claims
 
 CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
     "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
-    "an example": ["Suppose that all means of r are 2", "larger layer, with means of 1 and",
+    "an example": ["how far 100 passes lie apart", "larger layer, with means of 1 and",
         "1 and standard deviations 0.5 again"],
 })  # fmt: skip
 says = CLAIMS.says
@@ -91,16 +95,41 @@ def scaled() -> bool:
     return np.allclose(one.weight_matrices(noise), two.weight_matrices(noise))
 
 
-def costs_more() -> bool:
-    """Say whether a random W and what moves it are more than mean-field, to store and to draw."""
-    sizes = [(50, 50, M) for M in (1, 4)]
-    return all(
-        counting.layer(m, n, "rank1", M).total + m * n > counting.layer(m, n, "mean_field").total
-        and m * n + drawn(rank1(m, n, M), (M, 1, m)) > drawn(FIELD, (1, m))
-        for m, n, M in sizes
-    )
+@cache
+def disagreed(steps: int) -> tuple[float, float]:
+    """Return how far passes of a member lie apart, at the points and in the middle of the gap."""
+    rng = np.random.default_rng(0)
+    x, y = gap.sample(rng)
+    net = en.mlp([1, 50, 50, 1], "rank1", 1, rng=rng, posterior_std=0.1)
+    optimizer = en.Adam(net, lr=0.01)
+    for _ in range(steps):
+        net.backward(en.half_squared_error(net(x), y)[1] / gap.noise**2)
+        en.kl_backward(net, 1 / len(x))
+        optimizer.step()
+    middle = np.linspace(-0.5, 1, 16)[:, None]
+    points, between = (np.std([net(at) for _ in range(400)], axis=0).mean() for at in (x, middle))
+    return points, between
 
 
+def left(passes: int) -> float:
+    """Return the part of a pass's standard deviation that the mean of so many passes has."""
+    return np.random.default_rng(0).standard_normal((9999, passes)).mean(axis=1).std()
+
+
+def spreads_of_the_picture() -> list[float]:
+    source = (files("ensedu.xray") / "values.js").read_text(encoding="utf-8")
+    return [float(one) for one in re.search(r"spread: \[(.*?)\]", source)[1].split(",")]
+
+
+def twice_as_far() -> bool:
+    """Say whether passes of double inputs lie twice as far apart, and those of 0 not at all."""
+    layer, x = rank1(3, 5, posterior_std=0.4), np.array([[1.0, -2, 3]])
+    passes = [np.array([layer.forward(k * x, noise) for noise in NOISE]) for k in (0, 1, 2)]
+    none, once, twice = (own.std(axis=0) for own in passes)
+    return np.allclose(none, 0) and np.allclose(twice, 2 * once) and bool((once > 0.1).all())
+
+
+NOISE = [rank1(3, 5).noise(np.random.default_rng(k)) for k in range(9)]
 FIELD = en.MeanFieldLinear(50, 50, rng=np.random.default_rng(0))
 FREE = rank1(50, 50)
 PRIOR = FREE.prior
@@ -113,16 +142,25 @@ says("gives r = (1.5, 0.5) and s",
 says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
 says("no weight of W and no mean is",
      lambda: together() and not together("weight") and not together("s_mean"))
-says("each entry is N(1, 0.1^2) by default", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
+says("In our package it is N(1, 0.1^2)", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
 says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
-says("start at random from the same distribution",
-     lambda: (FREE.init, FREE.init_std) == ("normal", PRIOR.scale))
+says("0.2, 0.5 or 1, far more than", spreads_of_the_picture)
+says("its passes lie twice as far apart, and", twice_as_far)
+says("passes disagree less in the gap, because it",
+     lambda: disagreed(0)[1] < 0.6 * disagreed(0)[0])
+says("After it they disagree more there", lambda: disagreed(500)[1] > 1.2 * disagreed(500)[0])
+says("one pass has 0.12 here, so 16 leave", lambda: (disagreed(500)[1], 16))
+says("16 leave 0.03", lambda: (16, disagreed(500)[1] * left(16)))
+says("points themselves have noise of 0.1, so more", lambda: gap.noise)
+says("So 16 passes leave a quarter of it", lambda: round(1 / left(16), 1) == 4)
+says("an eighth you need 64, four times as", lambda: round(1 / left(64), 1) == 8)
+says("A tenth takes 100 passes", lambda: round(1 / left(100), 1) == 10)
 says("is 1.25, the squared mean of r_a plus", lambda: 1 + even("r")[0, 0])
 says("quotient, 0.25 / 0.5625 \\approx 0.44",
      lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
-says("every product r_a s_j is what it was", scaled)
+says("every product r_a s_j is what it", scaled)
 says("costs 250 parameters, where a BatchEnsemble pays 150",
      lambda: (added(50, 50), added(50, 50, "batch_ensemble")))
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
@@ -132,7 +170,6 @@ says("4,620 parameters, and a mean-field BNN 5,402",
 says("That saves 14%, and in", lambda: saved([1, 50, 50, 1]))
 says("in ever wider layers the saving approaches half",
      lambda: 0 < 0.5 - saved(2 * [10**6]) < 1e-4 < 0.5 - saved(2 * [1000]) < 0.5 - saved(2 * [50]))
-says("layer would cost more than a mean-field one", costs_more)
 says("mean-field layer draws 2,550, one for each weight", lambda: drawn(FIELD, (128, 50)))
 says("= 78{,}400 shared weights, 5", lambda: (COUNT.shared, 5))
 says("500 biases: 87{,}740 in all", lambda: (COUNT.biases, COUNT.total))
