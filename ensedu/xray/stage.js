@@ -71,18 +71,18 @@ const makeStage = (on) => {
   let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
   let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
-  const contents = remembered((layers) => tilesOf(layers));
+  const contents = [0, 1].map((more) => remembered((layers) => tilesOf(layers, null, fitted({ more }))));
 
   const measure = () => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (isWhole(state) ? frame : near);
-  const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
+  const contentOf = (state, layers) => (isWhole(state) ? contents[state.more](layers) : tilesOf(layers, onlyOf(state), fitted(state)));
   const cached = (name, of) => {
     if (!composed.has(name)) {
       if (composed.size > 24) composed.clear();
@@ -94,12 +94,12 @@ const makeStage = (on) => {
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => {
       const { seen } = extentOf(state, layers, unit);
-      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
+      return compose(contentOf(state, layers), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
     });
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
     cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
-      const [content, methods, frame] = [contentOf(layers, onlyOf(state)), fitted(state), frameOf(state)];
+      const [content, methods, frame] = [contentOf(state, layers), fitted(state), frameOf(state)];
       const seen = seenOf(content, state.M, unit, frame, methods);
       const rooms = methods.map((method) => roomsOf(content, method, state.M, unit, frame, seen));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
@@ -181,7 +181,7 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, w - left, h - top);
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(VACANT, side)));
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
@@ -275,10 +275,10 @@ const makeStage = (on) => {
       }
       nameLayers(context, seen, layout);
     }
-    nameVectors(context, seen, !isWhole(state), layout.first);
+    nameVectors(context, seen, !isWhole(state), layout.first, madeName(chosen(state)));
   };
   // r and s of the first member upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
-  const nameVectors = (context, seen, near, first) => {
+  const nameVectors = (context, seen, near, first, computed) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
     const doubled = seen.some(({ id }) => id[0] === "Z");
@@ -307,7 +307,7 @@ const makeStage = (on) => {
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
+      const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
@@ -393,7 +393,7 @@ const makeStage = (on) => {
   // What all is, once it rests: the key, and the picture in words.
   const describe = (state, layers, layout) => {
     const method = (described = chosen(state));
-    const content = contentOf(layers, onlyOf(state));
+    const content = contentOf(state, layers);
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
