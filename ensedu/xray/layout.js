@@ -10,7 +10,6 @@ const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const PAIRED = 14; // pixels of a second line of words
-const VACANT = 60; // a side of the place of nothing
 const UNDER = 26; // for m and n below a matrix
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
@@ -202,11 +201,11 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * bare + GAP > frame.width;
-  // Where nothing is stored once, nothing keeps its room.
+  // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
   const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 2.2 * VACANT, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
+  const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
   const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / most);

@@ -182,7 +182,7 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(VACANT, side)));
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(5 * GAP, side)));
     const made = !isWhole(state) ? 0.8 : 0.5 * (state.method ? spreads(state.method) : clamp(state.share - 1, 0, 1));
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now, made), made, shake: shakes(state, now) });
     if (!motion) {
