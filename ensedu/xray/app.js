@@ -36,7 +36,7 @@ const baseOf = (state) => {
   const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
-    const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer })), M, frame, fitted(state)));
+    const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer }), fitted(state)), M, frame, fitted(state)));
     bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
   }
   return bases.get(key);
@@ -151,7 +151,7 @@ const goTo = (view) => {
   if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
+const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of), fitted(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
 const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.

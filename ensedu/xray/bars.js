@@ -149,11 +149,12 @@ const makeGauge = (on) => {
   let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width, earlier) => {
     const [from, to, along] = wayOf(state);
-    const [one, deep, ...ends] = [SINGLE, DEEP, from, to].map((method) => (DATA.refused[method] ? zero() : countAll(layers, method, method === SINGLE ? 1 : state.M)));
+    const most = CURVES || (state.hides.includes("members") && !state.more) ? state.M : 2 ** Math.ceil(Math.log2(state.M + 1));
+    const [one, full, deep, ...ends] = [[SINGLE, 1], [DEEP, most], ...[DEEP, from, to].map((method) => [method, state.M])].map(([method, M]) => (DATA.refused[method] ? zero() : countAll(layers, method, M)));
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along, from, to)));
-    // In a hand the scale stays, but for more than it holds: so the bar moves.
-    const needed = Math.max(...[deep, ...ends].map(totalOf));
+    // There is room for members that can be added, and in a hand the scale stays, but for more than it holds: so the bar moves.
+    const needed = Math.max(...[full, ...ends].map(totalOf));
     room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
     const total = now.reduce((sum, count) => sum + count, 0);
     const across = room / (totalOf(one) || 1);

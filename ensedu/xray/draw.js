@@ -113,7 +113,7 @@ const drawDashed = (context, color, dashes, x, y, w, h) => {
 };
 
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
-const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake }) => {
+const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, shake }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
   const [colors, inner] = [new Map(), new Map()];
   const colorAt = (own, share) => {
@@ -144,7 +144,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
     } else if (box.look === "lent") {
       fill(gray, 0.16 * alpha);
     } else if (box.look === "made") {
-      fill(own, alpha * (image ? 0.8 : box.drawn ? 0.2 : 0));
+      fill(own, alpha * (image ? made : box.drawn ? 0.2 : 0));
       drawDashed(context, ink, [3, 3], x, y, w, h);
     } else if (box.look === "biases") {
       context.strokeStyle = own;

@@ -29,7 +29,7 @@ const entryAt = ({ strips, bands, rows, columns }, across, down) => {
 };
 
 // What has an area of its own: each matrix, each table, and all else that is stored beside.
-const tilesOf = (layers, only) => {
+const tilesOf = (layers, only, methods = STOPS) => {
   const tiles = [];
   let [others, biases] = [0, 0];
   layers.forEach((layer, at) => {
@@ -52,7 +52,7 @@ const tilesOf = (layers, only) => {
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -75,10 +75,10 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
+const shelves = ({ tiles, side, air, drawn: wanted, vectors }, unit, thin) => {
   const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
   const drawn = wanted && thin >= THICK;
-  const strips = drawn ? 3 : 2; // of each vector: its means, its standard deviations, and what is drawn
+  const strips = vectors + Number(drawn); // of each vector: its means, its standard deviations, and what is drawn
   const sized = tiles.map((tile) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
@@ -201,16 +201,16 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * bare + GAP > frame.width;
-  // Where nothing is stored once, nothing keeps its room.
+  // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
   const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
+  const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
   const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / most);
   const across = Math.ceil(seen / rows);
-  const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
+  const step = narrow || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
   // What all use as it is has one place.
   const lent = content.lent && (!isApart(method) || body);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;

@@ -6,10 +6,10 @@ let decimals = 2; // a number has: more where those of the matrix are small
 const rounded = (value) => Math.round(value * 10 ** decimals) / 10 ** decimals || 0;
 const plainNumber = (value) => String(rounded(value)).replace("-", "−");
 const stepOf = (key) => STEP * (key[0] === "W" ? 10 ** (2 - decimals) : 1);
-// Of a computed number as much as a cell has room for; the words say it all.
+// Of a computed number as much as a cell has room for, with `fine` a place more or less; the words say it all.
 const squeezed = (value, fine) => {
   const size = Math.abs(value);
-  const places = size < 1 ? decimals : (size < 10) + fine;
+  const places = size < 1 ? decimals + Math.min(0, fine) : (size < 10) + Math.max(0, fine);
   return inCell(Number.isInteger(value * 2) && size < 10 ? value : Number(value.toFixed(places)));
 };
 // All with the 0 before their point, or all without where there are so many places that it has no room.
@@ -253,7 +253,7 @@ const makeNumbers = (on) => {
     // Of r and s: where it stands, its look, how its key begins, and its name.
     const strips = !modulated ? [] : !spread ? [["", "own", "", ""]] : [["3", "scales", "σ", "σ of "], ["2", "own", "", "μ of "], ["", "made", "d", ""]];
     // Where all of a layer is seen, or nothing else than one network, its inputs can be typed, and it answers.
-    const whole = (isSolo(chosen(state)) || (ends[0] <= side && ends[1] <= side)) && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
+    const whole = (isSolo(chosen(state)) || (ends[0] <= side && ends[1] <= side && !(slim.matches && modulated && spread))) && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
     const once = strips.map(([at]) => make("i", { style: `grid-area: s${at}` })); // as high as a member's
     if (whole) once.unshift(down("r", "input", "x", -1, "x"));
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
@@ -311,7 +311,7 @@ const makeNumbers = (on) => {
     }
     for (const [key, cell] of cells) {
       const value = arrays.valueOf(key);
-      if (isMade(key)) setText(cell, squeezed(value, arrays.varies && on.room() > NARROW));
+      if (isMade(key)) setText(cell, squeezed(value, arrays.varies ? Math.sign(on.room() - NARROW) : 0));
       else if (document.activeElement !== cell || drag) cell.value = inCell(value);
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 4 * most : /^[Wm]/.test(key) ? most : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));

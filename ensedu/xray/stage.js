@@ -1,5 +1,5 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
-const [WAY, PAUSE] = [520, 250]; // milliseconds of a motion, and after which it rests
+const [WAY, PAUSE, DRAW] = [520, 250, 250]; // milliseconds of a motion, after which it rests, and between two draws of what shakes
 const ALL = 128; // cells of a side, up to which each is an entry
 const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
@@ -71,18 +71,17 @@ const makeStage = (on) => {
   let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
   let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
-  const contents = remembered((layers) => tilesOf(layers));
 
   const measure = () => {
     const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (isWhole(state) ? frame : near);
-  const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
+  const contentOf = (state, layers) => cached(`content ${state.width} ${state.depth} ${isWhole(state) || `${state.layer}.${state.matrix}`} ${state.more}`, () => tilesOf(layers, onlyOf(state), fitted(state)));
   const cached = (name, of) => {
     if (!composed.has(name)) {
       if (composed.size > 24) composed.clear();
@@ -90,16 +89,16 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member}`} ${state.more} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => {
       const { seen } = extentOf(state, layers, unit);
-      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
+      return compose(contentOf(state, layers), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
     });
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
-    cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
-      const [content, methods, frame] = [contentOf(layers, onlyOf(state)), fitted(state), frameOf(state)];
+    cached(`extent ${keyOf(state, unit)}`, () => {
+      const [content, methods, frame] = [contentOf(state, layers), fitted(state), frameOf(state)];
       const seen = seenOf(content, state.M, unit, frame, methods);
       const rooms = methods.map((method) => roomsOf(content, method, state.M, unit, frame, seen));
       const [high, wide] = ["high", "wide"].map((side) => Math.max(...rooms.map((room) => room[side])));
@@ -125,17 +124,19 @@ const makeStage = (on) => {
     const phase = box.x + 3 * box.y + 7 * box.member;
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
-  // What a box looks like from near: the values of its matrix, or of its r or s.
-  const texturing = (state, layers, high, now) => (box) => {
+  // What a box looks like from near: the values of its matrix, or of its r or s. Of a whole model a draw comes with what varies, and another while that shakes.
+  const texturing = (state, layers, high, now, made) => (box) => {
     const { tile } = box;
-    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && isWhole(state))) return null;
+    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && (box.inner || !made))) return null;
     const near = !isWhole(state);
+    const draws = !near && isShaking(state, now) ? 1 + (Math.floor(now / DRAW) % 8) : 0;
+    const fast = draws && "rs".includes(box.texture);
     if (tile.rows === 1 && tile.plain) return null; // nothing is known of them
-    if (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24)) return null;
-    const { layer, matrix, member, texture: as } = box;
-    const made = box.look === "made";
+    if (Math.max(box.w, box.h) < 24 || (!near && !fast && Math.min(box.w, box.h) < 24)) return null;
+    const { layer, matrix, member } = box;
+    const [as, computed] = fast ? [`d${box.texture}`, true] : [box.texture, box.look === "made"];
     const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, all, tile));
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all, tile));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -181,8 +182,9 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, w - left, h - top);
-    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), shake: shakes(state, now) });
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(5 * GAP, side)));
+    const made = !isWhole(state) ? 0.8 : 0.5 * (state.method ? spreads(state.method) : clamp(state.share - 1, 0, 1));
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now, made), made, shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
       if (CURVES && isWhole(state)) placeCurves(context, layout, state);
@@ -271,14 +273,14 @@ const makeStage = (on) => {
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
         if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, "page");
         if (box.id[0] === "Z") upon(box, "σ", "ink");
-        if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
+        if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
       nameLayers(context, seen, layout);
     }
-    nameVectors(context, seen, !isWhole(state), layout.first);
+    nameVectors(context, seen, !isWhole(state), layout.first, madeName(chosen(state)));
   };
   // r and s of the first member upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
-  const nameVectors = (context, seen, near, first) => {
+  const nameVectors = (context, seen, near, first, computed) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
     const doubled = seen.some(({ id }) => id[0] === "Z");
@@ -307,7 +309,7 @@ const makeStage = (on) => {
         continue;
       }
       if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: seen.some(({ id }) => id[0] === "R") ? "V" : "W", W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
+      const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
@@ -316,6 +318,7 @@ const makeStage = (on) => {
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
   const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
     inked(context, 12);
+    const next = boxes.find(({ id }) => id[0] === "Z"); // what stands beside what all have
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > 0 || layer < 0) continue;
       const room = group ?? { w, h };
@@ -328,10 +331,10 @@ const makeStage = (on) => {
       if (inner) continue;
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
-      const end = member < 0 ? slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
+      const end = member < 0 ? next?.x || slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
       const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
       if (h < 20 && w > 80 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
-      if (w < 20 && h > 80) writeAlong(context, words, x + w + 16 < frame.width ? x + w + 4 : x - 15, y + h / 2 - long / 2, Math.PI / 2);
+      if (w < 20 && h > 80 && !next) writeAlong(context, words, x + w + 16 < frame.width ? x + w + 4 : x - 15, y + h / 2 - long / 2, Math.PI / 2);
     }
   };
   // Below a matrix its m and n, and below one that is not stored what makes it.
@@ -393,13 +396,13 @@ const makeStage = (on) => {
   // What all is, once it rests: the key, and the picture in words.
   const describe = (state, layers, layout) => {
     const method = (described = chosen(state));
-    const content = contentOf(layers, onlyOf(state));
+    const content = contentOf(state, layers);
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     for (const look of looks) {
       const { role } = look.dataset;
-      if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `computed${spreads(method) ? " from a draw" : ""}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
+      if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `${spreads(method) ? "drawn" : "computed"}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
       look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();

@@ -40,7 +40,7 @@ const CALLED = { M: "members", view: "zoom", zoom: "scale" };
 const FIELD_OF = Object.fromEntries(Object.keys(FIELDS).map((key) => [CALLED[key] ?? key, key]));
 let START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
 const isWhole = ({ view }) => view !== "layer" && view !== "numbers";
-const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix, drawn: fitted(state).some(drawsFactors) });
+const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix });
 
 const encode = (state) =>
   Object.entries(FIELD_OF)
@@ -103,7 +103,7 @@ const wayOf = ({ method, share }) => {
 };
 // Of so many rows and columns are numbers seen: W and two members beside each other, or one column on a phone.
 const [slim, broad] = ["(max-width: 599px)", "(min-width: 960px)"].map((query) => matchMedia(query));
-const windowOf = (state) => (slim.matches && drawsFactors(chosen(state)) ? 3 : slim.matches || METHODS[chosen(state)].stochastic ? 4 : broad.matches ? 6 : 5);
+const windowOf = (state) => (slim.matches || METHODS[chosen(state)].stochastic ? 4 : broad.matches ? 6 : 5);
 START = decode(DATA.opening ?? "");
 // What has room: all stops; or what is shown at first, and the stop after it, to which a text may lead.
 const fitted = ({ more }) => (!COMPACT || more || !START.hides.includes("methods") ? STOPS : START.method ? [START.method] : STOPS.slice(START.share, START.share + 2));

@@ -274,6 +274,25 @@ def test_on_a_phone_what_is_not_stored_takes_no_room(opened):
         assert now == still and shared > apart + 100
 
 
+def test_a_member_more_is_a_longer_bar(opened):
+    with opened(xray("1-50-50-1"), "#share=0") as page:
+        wide = "() => document.querySelector('.gauge .per_member').getBoundingClientRect().width"
+        four = page.evaluate(wide)
+        page.get_by_role("spinbutton", name="Members").fill("5")
+        page.locator(".gauge strong", has_text="13,505").wait_for()
+        page.evaluate(FRAME)
+        assert page.evaluate(wide) == pytest.approx(5 / 4 * four, abs=2)
+
+
+def test_a_phone_shows_all_four_columns_of_what_is_drawn(opened):
+    with opened(xray("3-4"), "#share=2&zoom=numbers", viewport=PHONE) as page:
+        assert page.locator(".once .shared .number").count() == 3 * 4
+        ends = page.locator(".each .made").evaluate_all(
+            "(grids) => grids.map((grid) => grid.getBoundingClientRect().right)"
+        )
+        assert max(ends) < PHONE["width"]
+
+
 def test_keys_share_the_weights_and_each_stop_says_what_is_stored_where(opened):
     picture = xray("1-50-50-1")
     with opened(picture) as page:

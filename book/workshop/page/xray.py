@@ -21,14 +21,14 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (322, 626), "share": (679, 704), "map": (439, 799), "layer": (975, 937),
-    "numbers": (867, 947),
+    "model": (334, 638), "share": (671, 703), "map": (459, 819), "layer": (954, 940),
+    "numbers": (883, 976),
 }  # fmt: skip
-CURVED = (856, 862)  # where it shares, with curves above the members
+CURVED = (838, 888)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (720, 702), "deep_ensemble": (555, 599), "batch_ensemble": (785, 815),
-    "rank1": (815, 919),
+    "single": (726, 708), "deep_ensemble": (590, 608), "batch_ensemble": (801, 831),
+    "rank1": (806, 935),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.

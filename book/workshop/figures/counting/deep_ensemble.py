@@ -11,7 +11,7 @@ from workshop.plot.style import INK, MUTED, PALETTE, Figure, house_style
 from workshop.plot.text_layout import SMALL
 
 CAPTION = (
-    "Four members of 1-50-50-1 as a deep ensemble: each stores all matrices and all biases, and "
+    "Members of 1-50-50-1 as a deep ensemble: each stores all matrices and all biases, and "
     "nothing is stored once for all."
 )
 ALT = (
