@@ -13,5 +13,5 @@ the place of plain ones; and its *stand-in* of a pass, its code with the values 
 So an ``nn.Linear`` of a BatchEnsemble is computed in one of three ways, which tests hold to each
 other: at once by the method's layer, so eq. 5, as `weight_rule` calls it; in turn, and inside of
 another transform, by its own code, with the member's matrix formed; under a compiler by
-`linear_rule`, with the matrices of all formed.
+`traced_linear_rule`, with the matrices of all formed.
 """

@@ -1,9 +1,5 @@
-"""Copies of a model, and what stands in for each of its modules in a pass."""
+"""What stands in for each of a model's modules in a pass, and what passes leave on it."""
 
-import copy
-import re
-import types
-from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ensedu.torch.ensembling.model_copies import (
+    HANDED_ON,
+    HOOKS,
+    MODULE_ATTRIBUTES,
+    is_copied,
+    rebound,
+)
 from ensedu.torch.ensembling.module_rules import (
     dropout_rule,
     refresh_flat_weights,
@@ -23,42 +26,6 @@ from ensedu.torch.ensembling.one_pass import LazyParameters, OnePass
 from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
 from ensedu.torch.trees import PLAIN_TYPES, map_tensors, named_tensors
 
-# What every module has, which is no state of a model.
-MODULE_ATTRIBUTES = frozenset(vars(nn.Module())) - {"training", "_is_full_backward_hook"}
-# Functions that run before and behind a module's forward pass, and its backward pass.
-HOOKS = tuple(key for key in MODULE_ATTRIBUTES if re.match("_(forward|backward).*hooks", key))
-# What the module in whose place another stands hands on to it.
-HANDED_ON = (*HOOKS, "_is_full_backward_hook")
-CONTAINERS = (list, tuple, set, dict, OrderedDict)
-
-
-def copy_model(model: nn.Module) -> nn.Module:
-    """Return a copy of all, also of a model on whose modules a pass has left a graph."""
-    return copy.deepcopy(model, deepcopy_memo(model))
-
-
-def meta_copy(model: nn.Module) -> nn.Module:
-    """Return a copy whose parameters and buffers have shapes alone; what is tied stays tied."""
-    memo = deepcopy_memo(model)
-    for parameter in model.parameters():
-        empty = torch.empty_like(parameter, device="meta")
-        memo[id(parameter)] = nn.Parameter(empty, parameter.requires_grad)
-    for buffer in model.buffers():
-        memo[id(buffer)] = torch.empty_like(buffer, device="meta")
-    return copy.deepcopy(model, memo)
-
-
-def deepcopy_memo(model: nn.Module) -> dict[int, Any]:
-    """Return a memo for ``deepcopy`` of the tensors that a pass left on modules."""
-    memo: dict[int, Any] = {}
-    for part in model.modules():
-        for attribute in vars(part).values():
-            values = attribute.values() if isinstance(attribute, dict) else attribute
-            for value in values if isinstance(attribute, (dict, list, tuple)) else [attribute]:
-                if isinstance(value, Tensor) and not value.is_leaf:
-                    memo[id(value)] = value.detach().clone()
-    return memo
-
 
 @dataclass(eq=False)
 class ModuleSpec:
@@ -66,8 +33,8 @@ class ModuleSpec:
 
     There a layer of the method has the place of a plain one. A `rule`, if it has one, is what a
     stand-in does instead of its class (`module_rules`). Parameters have their full names, and
-    where a plan has their arrays, children their paths; `copied` are attributes that hold parts of
-    the model, or change inside.
+    where a plan has their arrays; `copied` are attributes that hold parts of the model, or change
+    inside.
     """
 
     plain: nn.Module
@@ -76,7 +43,6 @@ class ModuleSpec:
     rule: Any
     parameters: dict[str, tuple[str, tuple[str, str] | None]]
     buffers: dict[str, str]
-    children: dict[str, str | None]
     copied: list[str]
 
 
@@ -105,7 +71,7 @@ class ModelSpecs(dict[str, ModuleSpec]):
         owns_buffers: bool,
     ) -> None:  # fmt: skip
         self._given = plain, stored, plan, dropouts, owns_buffers
-        self.plain, self.dropouts, self.owns_buffers = plain, dropouts, owns_buffers
+        self.dropouts, self.owns_buffers = dropouts, owns_buffers
         # By path and name, attributes with tensors that the model has left, and whether members
         # differ in them.
         self.carried: dict[tuple[str, str], bool] = {}
@@ -113,25 +79,32 @@ class ModelSpecs(dict[str, ModuleSpec]):
         self.converted: dict[str, Any] = {
             weight.path: stored.get_submodule(weight.path) for weight in plan
         }
-        self._paths = {id(module): path for path, module in plain.named_modules()}
         for path, module in plain.named_modules():
             start, is_replaced = f"{path}." if path else "", path in layers
-            names = {key: start + key for key in module._parameters}
             self[path] = ModuleSpec(
                 module, stored.get_submodule(path), is_replaced,
                 rule_for(module, is_replaced, path in dropouts),
-                {key: (name, sources.get(name)) for key, name in names.items()},
+                {key: (start + key, sources.get(start + key)) for key in module._parameters},
                 {key: start + key for key in module._buffers},
-                {key: self._paths.get(id(child)) for key, child in module._modules.items()},
-                [key for key, value in vars(module).items() if _is_copied(key, value)],
+                [key for key, value in vars(module).items() if is_copied(key, value)],
             )  # fmt: skip
-        self.traced = TracedStandIns(self)
-        drawn = [path for path, layer in self.converted.items() if hasattr(layer, "noise")]
+        drawn = [path for path, layer in self.converted.items() if layer.draws]
         # Of all that needs noise.
         self.paths_that_draw = [*drawn, *dropouts]
+        # What a compiler follows, which could not make it: made once, each pass says who runs.
+        self.traced, self.traced_pass = self.copies(as_built=True), None
+        for path, traced in self.traced.items():
+            attributes, spec = vars(traced), self[path]
+            attributes["_parameters"] = {**spec.plain._parameters}
+            attributes["_buffers"] = {**spec.plain._buffers}
+            if rule := traced_rule_for(traced, spec.rule):
+                attributes["forward"] = partial(self._apply_traced, rule, path, traced)
 
     def __reduce__(self) -> Any:
         return type(self), self._given, {"carried": self.carried}
+
+    def _apply_traced(self, rule: Any, *args: Any, **kwargs: Any) -> Any:
+        return rule(self.traced_pass, *args, **kwargs)
 
     def in_pass(self, one_pass: OnePass, clones: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return parameters and buffers that all members share, and the own ones of who runs.
@@ -161,34 +134,31 @@ class ModelSpecs(dict[str, ModuleSpec]):
                 (own if owned or moves else shared)[name] = known[id(buffer)]
         return shared, own
 
-    def member_copy(self, one_pass: OnePass, place: int) -> nn.Module:
-        """Return a copy of the model with the values of one member."""
-        one_pass.member = place
-        shared, own = self.in_pass(one_pass, clones=True)
-        values, member = shared | own, copy.deepcopy(self.plain)
-        for path, module in member.named_modules():
-            spec, stored = self[path], self[path].stored
-            for key, (name, source) in spec.parameters.items():
-                if source:
-                    layer, kind = self.converted[source[0]], source[1]
-                    like = getattr(layer, kind if hasattr(layer, kind) else f"{kind}_mean")
-                    value = values[name].detach().clone()
-                    setattr(module, key, nn.Parameter(value, like.requires_grad))
-                elif name in values:
-                    setattr(module, key, copy.deepcopy(values[name]))
-            for key, name in spec.buffers.items():
-                if name in values:
-                    module._buffers[key] = values[name].detach()
-            if not spec.is_replaced:  # which has settings of its own
-                plain_values = {k: v for k, v in vars(stored).items() if isinstance(v, PLAIN_TYPES)}
-                vars(module).update(plain_values)
-            module.training = stored.training
-        for (path, key), differs in self.carried.items():
-            left = _carried(one_pass, vars(self[path].stored)[key], differs)
-            vars(member.get_submodule(path))[key] = map_tensors(
-                lambda _, x: x.detach().clone(), left, key
-            )
-        return member
+    def copies(self, as_built: bool = False) -> dict[str, Any]:
+        """Return a copy of each module, as ``nn.DataParallel`` makes it; they hold each other.
+
+        `as_built` without what passes have left on them.
+        """
+        copies: dict[str, Any] = {}
+        by_id: dict[int, Any] = {}
+        for path, spec in self.items():
+            source = spec.plain if as_built or spec.is_replaced else spec.stored
+            copies[path] = by_id[id(spec.plain)] = object.__new__(type(source))
+            attributes = vars(source).copy()
+            object.__setattr__(copies[path], "__dict__", attributes)
+            if source is spec.plain:
+                stored = vars(spec.stored)
+                attributes.update([(key, stored[key]) for key in HANDED_ON])
+        for path, spec in self.items():
+            attributes, children = vars(copies[path]), spec.plain._modules
+            attributes["_modules"] = {key: by_id.get(id(child)) for key, child in children.items()}
+            for key in spec.copied:
+                if (path, key) not in self.carried:
+                    value = rebound(vars(spec.plain)[key], by_id)
+                    if key in HOOKS:  # later ones stand in the net alone
+                        value = {k: value.get(k, hook) for k, hook in attributes[key].items()}
+                    attributes[key] = value
+        return copies
 
     @torch.no_grad()
     def keep(self, one_pass: OnePass, changes: list[Change], plain_changes: list[Any]) -> None:
@@ -225,49 +195,6 @@ class ModelSpecs(dict[str, ModuleSpec]):
             else:
                 stored.copy_(value[0])
 
-    def copies(self, as_built: bool = False) -> dict[str, Any]:
-        """Return a copy of each module, as ``nn.DataParallel`` makes it; they hold each other.
-
-        `as_built` without what passes have left on them.
-        """
-        copies: dict[str, Any] = {}
-        for path, spec in self.items():
-            source = spec.plain if as_built or spec.is_replaced else spec.stored
-            copies[path] = object.__new__(type(source))
-            attributes = vars(source).copy()
-            object.__setattr__(copies[path], "__dict__", attributes)
-            if source is spec.plain:
-                stored = vars(spec.stored)
-                attributes.update([(key, stored[key]) for key in HANDED_ON])
-        for path, spec in self.items():
-            attributes = vars(copies[path])
-            attributes["_modules"] = {
-                key: child if child is None else copies[child]
-                for key, child in spec.children.items()
-            }
-            for key in spec.copied:
-                if (path, key) not in self.carried:
-                    value = self._rebound(vars(spec.plain)[key], copies)
-                    if key in HOOKS:  # later ones stand in the net alone
-                        value = {k: value.get(k, hook) for k, hook in attributes[key].items()}
-                    attributes[key] = value
-        return copies
-
-    def _rebound(self, value: Any, copies: dict[str, Any]) -> Any:
-        """Return `value` with copies in it for modules of the model; containers are copied."""
-        if (path := self._paths.get(id(value))) is not None:
-            return copies[path]
-        again = partial(self._rebound, copies=copies)
-        if isinstance(value, types.MethodType):
-            return types.MethodType(value.__func__, again(value.__self__))
-        if isinstance(value, partial):
-            return partial(again(value.func), *again(value.args), **again(value.keywords))
-        if type(value) not in CONTAINERS:
-            return value
-        if isinstance(value, dict):
-            return type(value)((key, again(inner)) for key, inner in value.items())
-        return type(value)(map(again, value))
-
 
 class StandIns(dict[str, Any]):
     """What runs in place of each module, by its path: its code, on the values of who runs.
@@ -298,8 +225,10 @@ class StandIns(dict[str, Any]):
             if isinstance(stand_in, nn.RNNBase):
                 refresh_flat_weights(stand_in)
         for (path, key), differs in specs.carried.items():
-            attributes = vars(self[path])
-            attributes[key] = _carried(one_pass, attributes[key], differs)
+            held = vars(self[path])
+            held[key] = map_tensors(
+                lambda _, x, own=differs: one_pass.of_member(x) if own else x, held[key], key
+            )
         # What each holds before, and by which tensors its containers are known again.
         self._before = {
             path: (held.copy(), {key: _tensor_ids(held[key]) for key in specs[path].copied})
@@ -333,39 +262,22 @@ class StandIns(dict[str, Any]):
                 now.pop("forward", None)
         return changes, plain_changes
 
-
-class TracedStandIns:
-    """The same where a compiler follows, which could not make them: made once for all passes."""
-
-    one_pass: Any = None
-
-    def __init__(self, specs: ModelSpecs) -> None:
-        self.modules = specs.copies(as_built=True)
-        for path, module in self.modules.items():
-            attributes, plain = vars(module), specs[path].plain
-            attributes["_parameters"] = {**plain._parameters}
-            attributes["_buffers"] = {**plain._buffers}
-            if rule := traced_rule_for(module, specs[path].rule):
-                attributes["forward"] = partial(self._apply, rule, path, module)
-
-    def _apply(self, rule: Any, path: str, module: Any, *args: Any, **kwargs: Any) -> Any:
-        return rule(self.one_pass, path, module, *args, **kwargs)
-
-
-def _is_copied(key: str, value: Any) -> bool:
-    """Whether a stand-in needs an attribute, or hooks, of its own: parts of the model are in it."""
-    if key in MODULE_ATTRIBUTES and (key not in HOOKS or not value):
-        return False
-    if isinstance(value, CONTAINERS):
-        parts = [*(value.values() if isinstance(value, dict) else value)]
-        changes = not parts and not isinstance(value, tuple)
-        return changes or not all(isinstance(part, PLAIN_TYPES) for part in parts)
-    return isinstance(value, (nn.Module, types.MethodType, partial))
-
-
-def _carried(one_pass: OnePass, value: Any, differs: bool) -> Any:
-    """Return what the member that runs has of an attribute that passes have left."""
-    return map_tensors(lambda _, x: one_pass.of_member(x) if differs else x, value, "")
+    def released(self) -> nn.Module:
+        """Return the model of the member that runs, with parameters of its own, out of the pass."""
+        specs = self._specs
+        for path, stand_in in self.items():
+            if path in specs.dropouts:
+                del stand_in.forward
+            for key, (_, source) in specs[path].parameters.items():
+                if source:
+                    layer, kind = specs.converted[source[0]], source[1]
+                    like = getattr(layer, kind if hasattr(layer, kind) else f"{kind}_mean")
+                    value = stand_in._parameters[key].detach().clone()
+                    setattr(stand_in, key, nn.Parameter(value, like.requires_grad))
+        for path, key in specs.carried:
+            held = vars(self[path])
+            held[key] = map_tensors(lambda _, x: x.detach(), held[key], key)
+        return self[""]
 
 
 def _tensor_ids(value: Any) -> tuple[int, ...]:
