@@ -34,7 +34,8 @@ INSIDE = {
     ),
     "ensedu.torch.ensembling": (
         ("module_rules",),
-        ("stand_ins", "member_weights"),
+        ("model_specs", "member_weights"),
+        ("stand_ins",),
         ("model_checks", "member_copies", "model_ensemble"),
         ("ensemble",),
         ("trial_counts",),

@@ -23,7 +23,7 @@ class WeightLayer(nn.Module):
     """Base of all layers with weights: where they start, and checks of what they are given.
 
     A layer has two bases: `LinearLayer` or `ConvLayer`, which knows sizes, axes and products, and
-    that of its method, which knows the parameters.
+    that of its method, such as `BatchEnsembleLayer`, which has the parameters and the forward pass.
     """
 
     #: The row of `ensedu.methods.METHODS` that says what each parameter is for.

@@ -1,19 +1,53 @@
-"""What all convolutions share: geometry, and products with one weight, one a member or W ∘ r sᵀ."""
+"""Layers of images: Torch's own, with all axes in front of the batch, and the base of convolutions.
+
+`ConvLayer` knows geometry, and convolutions with one weight or one a member; those with
+W ∘ r sᵀ are made of them in `ensedu.torch.products`.
+"""
 
 import math
 from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.grad import conv2d_input, conv2d_weight
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
 from ensedu.torch.products import either_form
+from ensedu.torch.tensor_checks import check_tensor
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class ImageLayer(nn.Module):
+    """Base of the layers that keep all leading axes: (B, C, H, W), (M, B, C, H, W) and more.
+
+    Raises ``TypeError`` or ``ValueError`` for an input that is no tensor of images.
+    """
+
+    def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C2 H_out W_out"]:
+        name = f"{type(self).__name__}: input x"
+        check_tensor(name, x)
+        if x.ndim < 3:
+            raise ValueError(f"{name} has shape {tuple(x.shape)}, accepted is (…, C, H, W)")
+        if x.ndim == 3:
+            return super().forward(x)
+        y = super().forward(x.flatten(0, -4))
+        return y.reshape(*x.shape[:-3], *y.shape[1:])
+
+
+class Conv2d(ImageLayer, nn.Conv2d):
+    """``nn.Conv2d`` that keeps all leading axes: (B, C, H, W), (S, B, C, H, W) and more."""
+
+
+class MaxPool2d(ImageLayer, nn.MaxPool2d):
+    """``nn.MaxPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""
+
+
+class AvgPool2d(ImageLayer, nn.AvgPool2d):
+    """``nn.AvgPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""
 
 
 class ConvLayer(WeightLayer):
@@ -132,12 +166,15 @@ class ConvLayer(WeightLayer):
 
     def gradients(
         self,
-        grad: Float[Tensor, "N C_out H_out W_out"],
-        x: Float[Tensor, "N C_in H W"],
+        grad: Float[Tensor, "*N C_out H_out W_out"],
+        x: Float[Tensor, "*N C_in H W"],
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
         needs_x: bool = True,
     ) -> tuple[Tensor | None, Tensor]:
         """Those of `apply_weight` in x, if it needs one, and in the weight."""
+        if x.ndim > 4:
+            rows = self.gradients(grad.flatten(0, -4), x.flatten(0, -4), weight)
+            return rows[0].view(x.shape), rows[1]
         padding, pull = self.padding, None
         if isinstance(padding, str) or self.padding_mode != "zeros":
             x, pull = torch.func.vjp(self._pad, x)

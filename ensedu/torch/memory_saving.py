@@ -72,14 +72,11 @@ def scale_gradients(
     # The products run in the precision of the forward pass, which autocast may have lowered.
     low, r_row, s_row = weight.to(grad.dtype), product.over_pixels(r), product.over_pixels(s)
     xr = (x * r_row).to(grad.dtype)
-    shape, rows = xr.shape, xr.flatten(0, 1)
-    del xr  # what is done with is given up, so that little is held at once
-    grad_s = grad * product.apply_weight(rows, low).view(grad.shape)
-    grad_s = grad_s.sum_to_size(s_row.shape).view(s.shape).to(s.dtype)
-    grad_z = (grad * s_row.to(grad.dtype)).flatten(0, 1)
-    grad_xr, grad_weight = product.gradients(grad_z, rows, low)
-    del grad_z, rows
-    grad_xr = grad_xr.view(shape)
+    grad_s = (grad * product.apply_weight(xr, low)).sum_to_size(s_row.shape)
+    grad_s = grad_s.view(s.shape).to(s.dtype)
+    grad_z = grad * s_row.to(grad.dtype)
+    grad_xr, grad_weight = product.gradients(grad_z, xr, low)
+    del grad_z, xr  # what is done with is given up, so that little is held at once
     grad_r = (grad_xr * x.to(grad.dtype)).sum_to_size(r_row.shape).view(r.shape).to(r.dtype)
     grad_x = (grad_xr * r_row.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
     return grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, _bias_gradient(grad, bias)

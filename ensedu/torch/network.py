@@ -13,9 +13,9 @@ from ensedu.common.minibatches import members_to_split
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.conv import Conv2d
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.images import Conv2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.tensor_checks import check_dense, check_device, check_tensor

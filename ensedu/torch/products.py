@@ -3,8 +3,8 @@
 *Scale* multiplies activations, ``((x ∘ r) W) ∘ s``, B (m + n) numbers a member. *Fold* multiplies
 the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All else is the same matrix
 products, but for one: the gradient of scale's r needs that of x, whether or not x wants one. Each
-form also has a backward pass by hand, which finds nothing stored but the arguments. `LinearLayer`
-says what a product is, and `ensedu.torch.conv` what a convolution is, of the same two forms.
+form also has a backward pass by hand, in `ensedu.torch.memory_saving`. `LinearLayer` says what a
+product is, and `ensedu.torch.conv.ConvLayer` what a convolution is, of the same two forms.
 """
 
 from typing import Any
@@ -90,11 +90,12 @@ def scale(
     x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None, product: Any
 ) -> Tensor:  # fmt: skip
     """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5), with r (M, #B, m) and s (M, #B, n)."""
-    z = product.apply_weight(x * product.over_pixels(r).to(x.dtype), weight)
+    r = r if r.dtype == x.dtype else r.to(x.dtype)
+    z = product.apply_weight(x * product.over_pixels(r), weight)
     if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
         s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
     s = product.over_pixels(s)
-    return z * s if bias is None else torch.addcmul(product.over_pixels(bias[:, None]), z, s)
+    return z * s if bias is None else torch.addcmul(product.over_pixels(bias.unsqueeze(1)), z, s)
 
 
 def fold(
@@ -168,7 +169,7 @@ class LinearLayer(WeightLayer):
     @staticmethod
     def gradients(grad: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         """Those of `apply_weight` in x and in the weight."""
-        return grad @ weight, grad.mT @ x
+        return grad @ weight, grad.flatten(0, -2).mT @ x.flatten(0, -2)
 
     @staticmethod
     def gradients_each(

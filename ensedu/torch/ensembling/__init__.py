@@ -3,8 +3,9 @@
 - What is made: `model_checks` refuse models, the `parameter_plan` says what has members, with
   `member_weights` in its place; a deep ensemble is `member_copies`, all others a `model_ensemble`.
 - How it runs: from ``ModelEnsemble.forward`` on, at once, in turn, or as a compiler follows;
-  `one_pass` knows who runs and what is drawn, `stand_ins` run in place of a model's modules, by
-  `module_rules` where they do another thing then.
+  `model_specs` know the modules and their arrays, `one_pass` who runs and what is drawn;
+  `stand_ins` run in place of the modules, by `module_rules` where they do another thing then.
+- `trial_counts`: what any number of members would store, from few that are built.
 
 A module of the model is there more than once: *plain*, its code, with shapes alone; *stored*, in
 the net, with the arrays of all members, where `converted` are layers of the method that stand in

@@ -13,10 +13,11 @@ from torch.func import functional_call, vmap
 
 from ensedu.torch.base import Ensemble
 from ensedu.torch.ensembling.model_copies import copy_model, meta_copy
+from ensedu.torch.ensembling.model_specs import Change, ModelSpecs
 from ensedu.torch.ensembling.module_rules import FixedDropout, restart_masks
 from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
-from ensedu.torch.ensembling.stand_ins import Change, ModelSpecs, StandIns
+from ensedu.torch.ensembling.stand_ins import StandIns
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
 from ensedu.torch.trees import map_tensors, named_tensors, stack_trees
