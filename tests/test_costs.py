@@ -12,6 +12,7 @@ import ensedu.torch as et
 from ensedu import costs, counting
 from ensedu.methods import METHODS, size_option
 from ensedu.torch import products
+from ensedu.torch.memory_saving import MemorySaving
 
 sizes = st.integers(1, 7)
 FORWARD = ("add", "mul", "addmm", "addcmul", "baddbmm")
@@ -76,10 +77,10 @@ def test_modulating_costs_what_the_two_forms_do_backward(form):
     if form == "scale":
         r, s = (v.detach()[:, None].requires_grad_() for v in (r, s))
     if form == "scale":
-        y = products.scale(x, weight, r, s, None)
+        y = products.scale(x, weight, r, s, None, products.LinearLayer)
     else:
-        own = products.fold, products.fold_gradients
-        y = products.MemorySaving.apply(*own, x, weight, r, s, None)
+        own = products.fold, products.fold_gradients, products.LinearLayer
+        y = MemorySaving.apply(*own, x, weight, r, s, None)
     forward, both = (
         costs.layer(
             m, n, "batch_ensemble", M, batch_size=B, bias=False, form=form, backward=backward

@@ -29,15 +29,16 @@ FLOORS = (
 INSIDE = {
     "ensedu.torch": (
         ("network", "models", "twins", "trees", "inputs"),
-        ("losses", "membership", "ensembling"),
-        ("train", "conversions"),
+        ("losses", "ensembling"),
+        ("train",),
     ),
     "ensedu.torch.ensembling": (
         ("module_rules",),
+        ("model_specs", "member_weights"),
         ("stand_ins",),
-        ("member_weights",),
         ("model_checks", "member_copies", "model_ensemble"),
         ("ensemble",),
+        ("trial_counts",),
     ),
     "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),
     "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),

@@ -79,7 +79,7 @@ def build_model(found: Any, name: str, device: str) -> Any:
         for part in model.modules()
     ):
         raise ValueError("whether such a layer is a plain product shows in values only")
-    from ensedu.torch.ensembling.stand_ins import meta_copy  # only where Torch is there
+    from ensedu.torch.ensembling.model_copies import meta_copy  # only where Torch is there
 
     return meta_copy(model)
 

@@ -15,7 +15,7 @@ from ensedu.methods import size_option
 from ensedu.sklearn.rows import is_frame
 from ensedu.torch import Sequential, Validation, fit, mlp, predict
 from ensedu.torch.base import seeded
-from ensedu.torch.membership import draws_noise
+from ensedu.torch.network import draws_noise
 
 #: How many samples of each member a prediction takes, where members draw.
 SAMPLES = 10

@@ -17,10 +17,10 @@ from torch.nn import Linear as Linear
 
 from ensedu.common.training_settings import KLWeight, SaveTo, Validation
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.conv import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
 from ensedu.torch.ensembling.ensemble import ensemble
-from ensedu.torch.images import AvgPool2d, Conv2d, MaxPool2d
 from ensedu.torch.losses import (
     gaussian_nll,
     half_squared_error,

@@ -23,11 +23,13 @@ class WeightLayer(nn.Module):
     """Base of all layers with weights: where they start, and checks of what they are given.
 
     A layer has two bases: `LinearLayer` or `ConvLayer`, which knows sizes, axes and products, and
-    that of its method, which knows the parameters.
+    that of its method, such as `BatchEnsembleLayer`, which has the parameters and the forward pass.
     """
 
     #: The row of `ensedu.methods.METHODS` that says what each parameter is for.
     method: ClassVar[str] = ""
+    #: Whether it draws noise in each pass.
+    draws: ClassVar[bool] = False
     #: The axis of a layer's input that counts the examples.
     batch_axis: ClassVar[int]
     #: The shape in which one weight is stored.
@@ -35,8 +37,8 @@ class WeightLayer(nn.Module):
     #: How many inputs one output sums.
     fan_in: int
     #: How many numbers describe an example's inputs (for r) and its outputs (for s, biases).
-    inputs: int
-    outputs: int
+    in_features: int
+    out_features: int
     #: What the first base has: the axes of an example, ``W ∘ r sᵀ``, and weights as in the book.
     _example_axes: Callable[[], tuple[int | str, ...]]
     modulated_weights: Callable[..., Tensor]
@@ -65,6 +67,11 @@ class WeightLayer(nn.Module):
 
     def _empty_parameter(self, *shape: int) -> nn.Parameter:
         return nn.Parameter(torch.empty(shape, **self._factory))
+
+    def _empty_bias(self, bias: Any, *leading: int) -> nn.Parameter | None:
+        if not checks.boolean("bias", bias):
+            return None
+        return self._empty_parameter(*leading, self.out_features)
 
     def _check_std(self, name: str, value: Any) -> float:
         """Check a standard deviation: what σ² and 1/σ² of this dtype can hold."""
@@ -130,6 +137,11 @@ class MemberLayer(WeightLayer):
     def ensemble_size(self) -> int:
         """Number of members M."""
         return len(getattr(self, self.array_of_members))
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes that it adds in front of the batch, (M,)."""
+        return (self.ensemble_size,)
 
     @ensemble_size.setter
     def ensemble_size(self, value: Any) -> None:

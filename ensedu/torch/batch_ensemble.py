@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
-from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import LinearLayer
 
 
-class BatchEnsembleParameters(MemberLayer):
+class BatchEnsembleLayer(MemberLayer):
     """The parameters of its layers: one weight, and r, s and a bias a member."""
 
     method: ClassVar = "batch_ensemble"
@@ -26,9 +26,9 @@ class BatchEnsembleParameters(MemberLayer):
         self.init_std = checks.real("init_std", init_std, low=0.0)
         self.memory_saving = checks.boolean("memory_saving", memory_saving)
         self.weight = self._empty_parameter(*self.weight_shape)
-        self.r = self._empty_parameter(M, self.inputs)
-        self.s = self._empty_parameter(M, self.outputs)
-        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.r = self._empty_parameter(M, self.in_features)
+        self.s = self._empty_parameter(M, self.out_features)
+        self.bias = self._empty_bias(bias, M)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -42,7 +42,7 @@ class BatchEnsembleParameters(MemberLayer):
         if self._has_samples(x):
             return self._samples_as_examples(x)
         # Weight (n, m), r (M, m), s (M, n), bias (M, n): eq. 5, ((x ∘ r) W) ∘ s + b, is computed by
-        # `scale` of ensedu.torch.products, of images by that of ConvLayer.
+        # `scale` of ensedu.torch.products.
         return self.modulated_product(
             x, self.weight, self.r, self.s, self.bias, memory_saving=self.memory_saving
         )
@@ -52,7 +52,7 @@ class BatchEnsembleParameters(MemberLayer):
         return self.modulated_weights(self.weight, self.r, self.s)
 
 
-class BatchEnsembleLinear(LinearLayer, BatchEnsembleParameters):
+class BatchEnsembleLinear(LinearLayer, BatchEnsembleLayer):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``: (M, B, m) or (B, m) -> (M, B, n).
 
     Wen et al. 2020, eq. 3 and 5. ``weight`` is (n, m) as in ``nn.Linear``; ``r`` (M, m), ``s``
@@ -96,7 +96,7 @@ class BatchEnsembleLinear(LinearLayer, BatchEnsembleParameters):
         self._make_parameters(ensemble_size, init, init_std, memory_saving, bias)
 
 
-class BatchEnsembleConv2d(ConvLayer, BatchEnsembleParameters):
+class BatchEnsembleConv2d(ConvLayer, BatchEnsembleLayer):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``: (M, B, C_in, H, W) or (B, C_in, H, W) in.
 
     Wen et al. 2020, eq. 5: r scales the input channels, s the output channels, so that member i's

@@ -1,24 +1,53 @@
-"""What all convolutions share: geometry, and products with one weight, one a member or W ∘ r sᵀ.
+"""Layers of images: Torch's own, with all axes in front of the batch, and the base of convolutions.
 
-The last have backward passes by hand, too, which find nothing stored but the arguments, as those
-of fully connected layers in `ensedu.torch.products`.
+`ConvLayer` knows geometry, and convolutions with one weight or one a member; those with
+W ∘ r sᵀ are made of them in `ensedu.torch.products`.
 """
 
 import math
-from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.grad import conv2d_input, conv2d_weight
 
 from ensedu.common import checks
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.products import needs_one_form, saving_memory
+from ensedu.torch.products import either_form
+from ensedu.torch.tensor_checks import check_tensor
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class ImageLayer(nn.Module):
+    """Base of the layers that keep all leading axes: (B, C, H, W), (M, B, C, H, W) and more.
+
+    Raises ``TypeError`` or ``ValueError`` for an input that is no tensor of images.
+    """
+
+    def forward(self, x: Float[Tensor, "*axes C H W"]) -> Float[Tensor, "*axes C2 H_out W_out"]:
+        name = f"{type(self).__name__}: input x"
+        check_tensor(name, x)
+        if x.ndim < 3:
+            raise ValueError(f"{name} has shape {tuple(x.shape)}, accepted is (…, C, H, W)")
+        if x.ndim == 3:
+            return super().forward(x)
+        y = super().forward(x.flatten(0, -4))
+        return y.reshape(*x.shape[:-3], *y.shape[1:])
+
+
+class Conv2d(ImageLayer, nn.Conv2d):
+    """``nn.Conv2d`` that keeps all leading axes: (B, C, H, W), (S, B, C, H, W) and more."""
+
+
+class MaxPool2d(ImageLayer, nn.MaxPool2d):
+    """``nn.MaxPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""
+
+
+class AvgPool2d(ImageLayer, nn.AvgPool2d):
+    """``nn.AvgPool2d`` that keeps all leading axes: (B, C, H, W), (M, B, C, H, W) and more."""
 
 
 class ConvLayer(WeightLayer):
@@ -41,8 +70,8 @@ class ConvLayer(WeightLayer):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(device, dtype)
-        self.in_channels = self.inputs = checks.positive_int("in_channels", in_channels)
-        self.out_channels = self.outputs = checks.positive_int("out_channels", out_channels)
+        self.in_channels = self.in_features = checks.positive_int("in_channels", in_channels)
+        self.out_channels = self.out_features = checks.positive_int("out_channels", out_channels)
         self.kernel_size = checks.pair("kernel_size", kernel_size)
         self.stride = checks.pair("stride", stride)
         self.dilation = checks.pair("dilation", dilation)
@@ -55,7 +84,7 @@ class ConvLayer(WeightLayer):
                     f"groups must divide {name}, got groups {self.groups} and "
                     f"{name} {getattr(self, name)}"
                 )
-        self.weight_shape = (self.outputs, self.inputs // self.groups, *self.kernel_size)
+        self.weight_shape = (self.out_features, self.in_features // self.groups, *self.kernel_size)
         self.fan_in = self.weight_shape[1] * self.kernel_size[0] * self.kernel_size[1]
 
     def _example_axes(self) -> tuple[int | str, ...]:
@@ -63,11 +92,14 @@ class ConvLayer(WeightLayer):
 
     def apply_weight(
         self,
-        x: Float[Tensor, "N C_in H W"],
+        x: Float[Tensor, "*N C_in H W"],
         weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
         bias: Float[Tensor, " C_out"] | None = None,
-    ) -> Float[Tensor, "N C_out H_out W_out"]:
-        """One convolution with this layer's geometry."""
+    ) -> Float[Tensor, "*N C_out H_out W_out"]:
+        """One convolution with this layer's geometry; members in front of examples are some."""
+        if x.ndim > 4:
+            y = self.apply_weight(x.flatten(0, -4), weight, bias)
+            return y.unflatten(0, x.shape[:-3])
         padding = self.padding
         if self.padding_mode != "zeros":
             x, padding = self._pad(x), 0
@@ -87,43 +119,12 @@ class ConvLayer(WeightLayer):
         *,
         memory_saving: bool = False,
     ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 3 and 5).
+        """``conv(x_i, W ∘ r_i s_iᵀ) + b_i`` for each member i (Wen et al. 2020, eq. 3 and 5)."""
+        return either_form(self, x, weight, r, s, bias, memory_saving)
 
-        It takes the cheaper of two equal forms, `scale` and `fold`.
-        """
-        folded = r.ndim == 2 and self.fold_pays(x.shape[-4:])
-        if r.ndim == 2 and not folded:
-            r, s = r[:, None], s[:, None]
-        form = self.fold if folded else self.scale
-        if not memory_saving:
-            return form(x, weight, r, s, bias)
-        gradients = partial(fold_gradients if folded else scale_gradients, self)
-        return saving_memory(form, gradients, x, weight, r, s, bias)
-
-    def scale(
-        self,
-        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
-        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
-        r: Float[Tensor, "M #B C_in"],
-        s: Float[Tensor, "M #B C_out"],
-        bias: Float[Tensor, "M C_out"] | None,
-    ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        """``conv(x ∘ r, W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
-        xr = x * self.over_pixels(r).to(x.dtype)
-        z = self.apply_weight(xr.flatten(0, 1), weight).unflatten(0, xr.shape[:2])
-        y = z * self.over_pixels(s).to(z.dtype)
-        return y if bias is None else y + self.over_pixels(bias[:, None]).to(z.dtype)
-
-    def fold(
-        self,
-        x: Float[Tensor, "M B C_in H W"] | Float[Tensor, "B C_in H W"],
-        weight: Float[Tensor, "C_out C_in kh kw"],
-        r: Float[Tensor, "M C_in"],
-        s: Float[Tensor, "M C_out"],
-        bias: Float[Tensor, "M C_out"] | None,
-    ) -> Float[Tensor, "M B C_out H_out W_out"]:
-        """``conv(x, W ∘ r sᵀ) + b``, a convolution a member."""
-        return self.apply_weights(x, self.modulated_weights(weight, r, s), bias)
+    def folds(self, x: Tensor, weight: Tensor, memory_saving: bool) -> bool:
+        """Whether fold is cheaper for this input, by `fold_pays`."""
+        return self.fold_pays(x.shape[-4:])
 
     def fold_pays(self, shape: tuple[int, ...]) -> bool:
         """Whether a convolution with each member's kernels is cheaper than scaled images.
@@ -131,9 +132,10 @@ class ConvLayer(WeightLayer):
         Only without groups, where a factor for each channel fits the axes of the weight.
         """
         B, _, *size = shape
-        pixels = self.inputs * math.prod(size) + self.outputs * math.prod(self.output_size(*size))
-        fits = self.groups == 1 and not needs_one_form()
-        return fits and B * pixels > 2 * math.prod(self.weight_shape)
+        pixels = self.in_features * math.prod(size) + self.out_features * math.prod(
+            self.output_size(*size)
+        )
+        return self.groups == 1 and B * pixels > 2 * math.prod(self.weight_shape)
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Return the height and width of the output for images of `height` by `width`."""
@@ -162,6 +164,42 @@ class ConvLayer(WeightLayer):
         # One convolution with a group of channels a member takes up to four times as long.
         return torch.stack([self.apply_weight(*arguments) for arguments in own])
 
+    def gradients(
+        self,
+        grad: Float[Tensor, "*N C_out H_out W_out"],
+        x: Float[Tensor, "*N C_in H W"],
+        weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
+        needs_x: bool = True,
+    ) -> tuple[Tensor | None, Tensor]:
+        """Those of `apply_weight` in x, if it needs one, and in the weight."""
+        if x.ndim > 4:
+            rows = self.gradients(grad.flatten(0, -4), x.flatten(0, -4), weight)
+            return rows[0].view(x.shape), rows[1]
+        padding, pull = self.padding, None
+        if isinstance(padding, str) or self.padding_mode != "zeros":
+            x, pull = torch.func.vjp(self._pad, x)
+            padding = 0
+        geometry = (self.stride, padding, self.dilation, self.groups)
+        grad_weight = conv2d_weight(x, weight.shape, grad, *geometry)
+        if not needs_x:
+            return None, grad_weight
+        grad_x = conv2d_input(x.shape, weight, grad, *geometry)
+        return grad_x if pull is None else pull(grad_x)[0], grad_weight
+
+    def gradients_each(
+        self, grad: Tensor, x: Tensor, weight: Tensor, needs_x: bool, _: bool
+    ) -> tuple[Tensor | None, Tensor]:
+        """Those of `apply_weights` without groups."""
+        if x.ndim == 4:  # all members read the same channels
+            rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
+            grad_x, grad_weight = self.gradients(rows, x, weight.flatten(0, 1), needs_x)
+            return grad_x, grad_weight.view(weight.shape)
+        members = zip(grad, x, weight, strict=True)
+        grads_x, grads_weight = zip(
+            *(self.gradients(*one, needs_x) for one in members), strict=True
+        )
+        return torch.stack(grads_x) if needs_x else None, torch.stack(grads_weight)
+
     def _both_sides(self) -> tuple[int, int, int, int]:
         """The padding (left, right, top, bottom) in numbers."""
         sides = []
@@ -184,8 +222,10 @@ class ConvLayer(WeightLayer):
         blocks = weight.transpose(-3, -4)
         if self.groups == 1:
             return blocks
-        i, o = self.inputs // self.groups, self.outputs // self.groups
-        dense = blocks.new_zeros(*weight.shape[:-4], self.inputs, self.outputs, *self.kernel_size)
+        i, o = self.in_features // self.groups, self.out_features // self.groups
+        dense = blocks.new_zeros(
+            *weight.shape[:-4], self.in_features, self.out_features, *self.kernel_size
+        )
         for g, block in enumerate(blocks.split(o, dim=-3)):
             dense[..., g * i : (g + 1) * i, g * o : (g + 1) * o, :, :] = block
         return dense
@@ -200,7 +240,7 @@ class ConvLayer(WeightLayer):
         rows = r[..., None, :]
         if self.groups > 1:
             rows = r.unflatten(-1, (self.groups, -1))
-            rows = rows.repeat_interleave(self.outputs // self.groups, dim=-2)
+            rows = rows.repeat_interleave(self.out_features // self.groups, dim=-2)
         return weight * self.over_pixels(s[..., None]) * self.over_pixels(rows)
 
     def extra_repr(self) -> str:
@@ -211,83 +251,6 @@ class ConvLayer(WeightLayer):
             value = getattr(self, name)
             words += [f"{name}={value!r}"] if value != default else []
         return ", ".join(words) + self._repr_of_members_and_bias()
-
-
-def scale_gradients(
-    layer: ConvLayer, grad: Tensor, needs: tuple[bool, ...],
-    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """Those of ``conv(x ∘ r, W) ∘ s + b``, which convolve again."""
-    over_pixels = layer.over_pixels
-    # The products run in the precision of the forward pass, which autocast may have lowered.
-    low = weight.to(grad.dtype)
-    xr = (x * over_pixels(r)).to(grad.dtype)
-    rows = xr.flatten(0, 1)
-    grad_s = sum_to_channels(grad * layer.apply_weight(rows, low).view(grad.shape), s)
-    grad_z = (grad * over_pixels(s).to(grad.dtype)).flatten(0, 1)
-    grad_xr, grad_weight = convolution_gradients(layer, grad_z, rows, low)
-    # What is done with is given up, so that little is held at once.
-    del grad_z, rows
-    grad_xr = grad_xr.view(xr.shape)
-    del xr
-    grad_r = sum_to_channels(grad_xr * x.to(grad.dtype), r)
-    grad_x = (grad_xr * over_pixels(r).to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
-    grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
-    return grad_x, grad_weight.to(weight.dtype), grad_r, grad_s, grad_bias
-
-
-def fold_gradients(
-    layer: ConvLayer, grad: Tensor, needs: tuple[bool, ...],
-    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """Those of ``conv(x, W ∘ r sᵀ) + b``, which form the members' kernels again."""
-    needs_x = needs[0]
-    # The products run in the precision of the forward pass, which autocast may have lowered.
-    kernels, images = layer.modulated_weights(weight, r, s).to(grad.dtype), x.to(grad.dtype)
-    if x.ndim == 4:  # all members read the same channels
-        rows = grad.transpose(0, 1).flatten(1, 2)  # (B, M C_out, H_out, W_out)
-        grad_x, product = convolution_gradients(layer, rows, images, kernels.flatten(0, 1), needs_x)
-        product = product.view(kernels.shape)
-    else:
-        members = [
-            convolution_gradients(layer, *of_member, needs_x)
-            for of_member in zip(grad, images, kernels, strict=True)
-        ]
-        grads_x, products = zip(*members, strict=True)
-        grad_x, product = torch.stack(grads_x) if needs_x else None, torch.stack(products)
-    r_row, s_row = layer.over_pixels(r[:, None]), layer.over_pixels(s[:, :, None])
-    scaled = product * r_row
-    grad_weight = (scaled * s_row).sum(0)
-    grad_s = (scaled * weight).sum((2, 3, 4))
-    grad_r = (product * s_row * weight).sum((1, 3, 4))
-    grad_x = None if grad_x is None else grad_x.to(x.dtype)
-    grad_bias = None if bias is None else grad.sum((1, 3, 4)).to(bias.dtype)
-    return grad_x, grad_weight, grad_r, grad_s, grad_bias
-
-
-def sum_to_channels(product: Float[Tensor, "M B C H W"], like: Float[Tensor, "M #B C"]) -> Tensor:
-    """Sum over positions, and over examples where they share the factors of `like`."""
-    return product.sum((3, 4)).sum_to_size(like.shape).to(like.dtype)
-
-
-def convolution_gradients(
-    layer: ConvLayer,
-    grad: Float[Tensor, "N C_out H_out W_out"],
-    x: Float[Tensor, "N C_in H W"],
-    weight: Float[Tensor, "C_out C_in_of_a_group kh kw"],
-    needs_x: bool = True,
-) -> tuple[Tensor | None, Tensor]:
-    """The gradients of one convolution of this layer in x, if it needs one, and in the weight."""
-    padding, pull = layer.padding, None
-    if isinstance(padding, str) or layer.padding_mode != "zeros":
-        x, pull = torch.func.vjp(layer._pad, x)
-        padding = 0
-    geometry = (layer.stride, padding, layer.dilation, layer.groups)
-    grad_weight = conv2d_weight(x, weight.shape, grad, *geometry)
-    if not needs_x:
-        return None, grad_weight
-    grad_x = conv2d_input(x.shape, weight, grad, *geometry)
-    return grad_x if pull is None else pull(grad_x)[0], grad_weight
 
 
 def _padding(value: Any, stride: tuple[int, int]) -> str | tuple[int, int]:

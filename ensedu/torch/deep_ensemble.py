@@ -9,10 +9,10 @@ from torch import Tensor
 from ensedu.common import checks
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.conv import ConvLayer
-from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import LinearLayer
 
 
-class DeepEnsembleParameters(MemberLayer):
+class DeepEnsembleLayer(MemberLayer):
     """The parameters of its layers, M weights and M biases, and what they do."""
 
     method: ClassVar = "deep_ensemble"
@@ -21,7 +21,7 @@ class DeepEnsembleParameters(MemberLayer):
     def _make_parameters(self, ensemble_size: int, bias: bool) -> None:
         M = checks.positive_int("ensemble_size", ensemble_size)
         self.weight = self._empty_parameter(M, *self.weight_shape)
-        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.bias = self._empty_bias(bias, M)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -39,7 +39,7 @@ class DeepEnsembleParameters(MemberLayer):
         return self.weight.clone()
 
 
-class DeepEnsembleLinear(LinearLayer, DeepEnsembleParameters):
+class DeepEnsembleLinear(LinearLayer, DeepEnsembleLayer):
     """``y_i = x_i W_i + b_i`` for M members: (M, B, m) or (B, m) -> (M, B, n).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, n, m), ``bias`` (M, n); every entry starts in
@@ -72,7 +72,7 @@ class DeepEnsembleLinear(LinearLayer, DeepEnsembleParameters):
         self._make_parameters(ensemble_size, bias)
 
 
-class DeepEnsembleConv2d(ConvLayer, DeepEnsembleParameters):
+class DeepEnsembleConv2d(ConvLayer, DeepEnsembleLayer):
     """M convolutions that share nothing: (M, B, C_in, H, W) or (B, C_in, H, W) -> (M, B, C_out, …).
 
     Lakshminarayanan et al. 2017. ``weight`` is (M, C_out, C_in / groups, K, K), ``bias``

@@ -48,6 +48,8 @@ class MCDropout(nn.Module):
         For a bad argument, and for an input without a batch axis before its features.
     """
 
+    draws = True
+
     def __init__(self, p: float = 0.1, *, per_example: bool = False, feature_axes: int = 1) -> None:
         super().__init__()
         self.p = checks.fraction("p", p)

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from ensedu.common import checks
 from ensedu.priors import Normal, Prior, check_prior
 from ensedu.torch.conv import ConvLayer
-from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import LinearLayer
 from ensedu.torch.tensor_checks import shape_in
 from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplus
 
 ESTIMATORS = ("weights", "local", "flipout")
 
 
-class MeanFieldParameters(VariationalLayer):
+class MeanFieldLayer(VariationalLayer):
     """The parameters of its layers, mean and ρ of every weight and bias, and what they do."""
 
     method: ClassVar = "mean_field"
@@ -30,9 +30,7 @@ class MeanFieldParameters(VariationalLayer):
         self.estimator = checks.one_of("estimator", estimator, ESTIMATORS)
         self.weight_mean = self._empty_parameter(*self.weight_shape)
         self.weight_rho = self._empty_parameter(*self.weight_shape)
-        has_bias = checks.boolean("bias", bias)
-        self.bias_mean = self._empty_parameter(self.outputs) if has_bias else None
-        self.bias_rho = self._empty_parameter(self.outputs) if has_bias else None
+        self.bias_mean, self.bias_rho = self._empty_bias(bias), self._empty_bias(bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -65,7 +63,7 @@ class MeanFieldParameters(VariationalLayer):
         eps = self._randn(generator, *leading, *self.weight_shape)
         noise = {"weight": eps.transpose(len(leading), len(leading) + 1)}
         if self.bias_mean is not None:
-            noise["bias"] = self._randn(generator, *leading, self.outputs)
+            noise["bias"] = self._randn(generator, *leading, self.out_features)
         for name, own in signs.items():
             noise[name] = torch.where(self._randn(generator, *own) < 0, -1.0, 1.0).to(eps.dtype)
         return noise
@@ -120,7 +118,10 @@ class MeanFieldParameters(VariationalLayer):
 
     def _sign_shapes(self, input_shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
         examples = input_shape[: self.batch_axis + 1]
-        return {"input_signs": (*examples, self.inputs), "output_signs": (*examples, self.outputs)}
+        return {
+            "input_signs": (*examples, self.in_features),
+            "output_signs": (*examples, self.out_features),
+        }
 
     def stored_weights(
         self, noise: dict[str, Tensor] | None = None
@@ -163,7 +164,7 @@ class MeanFieldParameters(VariationalLayer):
     ) -> tuple[Tensor, Tensor | None]:
         """Return ε of the weight, as it is stored, and of the bias, after a check of all noise."""
         n, m, *kernel = self.weight_shape
-        shapes = {"weight": (*leading, m, n, *kernel), "bias": (*leading, self.outputs)}
+        shapes = {"weight": (*leading, m, n, *kernel), "bias": (*leading, self.out_features)}
         if self.bias_mean is None:
             del shapes["bias"]
         self._check_noise(noise, shapes | others)
@@ -175,7 +176,7 @@ class MeanFieldParameters(VariationalLayer):
         return noise["weight"].transpose(-behind, 1 - behind), noise.get("bias")
 
 
-class MeanFieldLinear(LinearLayer, MeanFieldParameters):
+class MeanFieldLinear(LinearLayer, MeanFieldLayer):
     """``y = x W + b`` with ``W = weight_mean + softplus(weight_rho) ∘ ε``, and b alike.
 
     Blundell et al. 2015, sec. 3.2. ``weight_mean`` and ``weight_rho`` are (n, m), ``bias_mean``
@@ -222,10 +223,10 @@ class MeanFieldLinear(LinearLayer, MeanFieldParameters):
         self._make_parameters(prior, posterior_std, estimator, bias)
 
     def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*input_shape[:-1], self.outputs)
+        return (*input_shape[:-1], self.out_features)
 
 
-class MeanFieldConv2d(ConvLayer, MeanFieldParameters):
+class MeanFieldConv2d(ConvLayer, MeanFieldLayer):
     """A convolution whose every weight and bias is ``mean + softplus(rho) ∘ ε``.
 
     Blundell et al. 2015, sec. 3.2, for the kernels of a convolution: ``weight_mean`` and
@@ -263,4 +264,4 @@ class MeanFieldConv2d(ConvLayer, MeanFieldParameters):
         self._make_parameters(prior, posterior_std, estimator, bias)
 
     def _output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (*input_shape[:-3], self.outputs, *self.output_size(*input_shape[-2:]))
+        return (*input_shape[:-3], self.out_features, *self.output_size(*input_shape[-2:]))

@@ -1,4 +1,4 @@
-"""Networks whose noise can be drawn and given, and multilayer perceptrons for each method."""
+"""Networks of layers: their noise, their members, and multilayer perceptrons for each method."""
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
@@ -9,12 +9,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
+from ensedu.common.minibatches import members_to_split
 from ensedu.methods import METHODS, checked_sizes, layer_methods
-from ensedu.torch.base import WeightLayer
+from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
+from ensedu.torch.conv import Conv2d
 from ensedu.torch.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.images import Conv2d
 from ensedu.torch.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.torch.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.torch.tensor_checks import check_dense, check_device, check_tensor
@@ -54,6 +55,11 @@ class Tile(nn.Module):
         if ensemble_size is not None:
             self.ensemble_size = checks.positive_int("ensemble_size", ensemble_size)
 
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """The axes that it adds in front of the batch, (S,) or (S, M)."""
+        return tuple(n for n in (self.samples, self.ensemble_size) if n is not None)
+
     def forward(self, x: Float[Tensor, "*B_features"]) -> Float[Tensor, "S *M_B_features"]:
         check_tensor("Tile: input x", x)
         if x.ndim != 1 + self.feature_axes:
@@ -61,9 +67,8 @@ class Tile(nn.Module):
                 f"Tile: input x has shape {tuple(x.shape)}, "
                 f"accepted is {layer_checks.batch_axes(self.feature_axes)}"
             )
-        leading = [size for size in (self.samples, self.ensemble_size) if size is not None]
         # Copies, because what comes next may work in place.
-        return x.repeat(*leading, *[1] * x.ndim)
+        return x.repeat(*self.leading, *[1] * x.ndim)
 
     def extra_repr(self) -> str:
         members = "" if self.ensemble_size is None else f", ensemble_size={self.ensemble_size}"
@@ -141,6 +146,38 @@ def _output_shape(layer: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) 
     x = torch.empty(shape, dtype=dtype, device="meta")
     with torch.no_grad():
         return tuple(torch.func.functional_call(layer, state, (x,)).shape)
+
+
+def draws_noise(net: nn.Module) -> bool:
+    """Whether two passes of a network in eval mode differ, by layers of this package."""
+    parts = net.modules()
+    return any(part.draws for part in parts if isinstance(part, (WeightLayer, MCDropout, Ensemble)))
+
+
+def ensemble_sizes(net: nn.Module) -> set[int]:
+    """Return the numbers of members that layers and converted models of a net have."""
+    parts = [part for part in net.modules() if isinstance(part, (MemberLayer, Ensemble))]
+    return {part.ensemble_size for part in parts if part.ensemble_size is not None}
+
+
+def number_of_members(net: nn.Module, otherwise: str) -> int:
+    """Return how many members a net has, to deal examples out to; `otherwise` begins the error."""
+    repeats = any(isinstance(part, Tile) for part in net.modules())
+    return members_to_split(net, ensemble_sizes(net), repeats, otherwise)
+
+
+def parameters_of_members(net: nn.Module) -> list[nn.Parameter]:
+    """Return the parameters of which each member has its own; none where there are no members."""
+    parameters: dict[int, Any] = {}
+    for part in net.modules():
+        if isinstance(part, WeightLayer):
+            arrays = [array.name for array in METHODS[part.method].arrays if "M" in array.shape]
+            parameters |= {id(p): p for name in arrays if (p := getattr(part, name)) is not None}
+        elif isinstance(part, Ensemble):
+            named = part.named_parameters()
+            own = [p for name, p in named if part.role_inside(name, "shared") == "per_member"]
+            parameters |= {id(p): p for p in own}
+    return [*parameters.values()]
 
 
 def layers_with_kl(network: nn.Module) -> list[WeightLayer]:

@@ -3,10 +3,10 @@
 *Scale* multiplies activations, ``((x ∘ r) W) ∘ s``, B (m + n) numbers a member. *Fold* multiplies
 the weight, ``x (W ∘ r sᵀ)``, m n numbers a member, each in two steps. All else is the same matrix
 products, but for one: the gradient of scale's r needs that of x, whether or not x wants one. Each
-form also has a backward pass by hand, which finds nothing stored but the arguments.
+form also has a backward pass by hand, in `ensedu.torch.memory_saving`. `LinearLayer` says what a
+product is, and `ensedu.torch.conv.ConvLayer` what a convolution is, of the same two forms.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,12 +14,22 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
+
+from ensedu.common import checks
+from ensedu.torch.base import WeightLayer
+from ensedu.torch.memory_saving import fold_gradients, saving_memory, scale_gradients
 
 # Beyond so many entries fold forms its matrices again rather than keep them, and is as fast.
 FEW_ENTRIES = 2**17
 # Beyond, a product with a weight takes longer than the steps in which fold multiplies it.
 MANY_ROWS = 64
+
+
+def modulated_weights(
+    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
+) -> Float[Tensor, "*any n m"]:
+    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
+    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
 
 
 def modulated_product(
@@ -38,20 +48,23 @@ def modulated_product(
     arguments. Fold never stores more, except that it keeps matrices of few entries. Otherwise,
     under ``torch.compile``, the compiler decides what to store.
     """
-    bias = None if bias is None else bias.unsqueeze(1)
-    n, m = weight.shape
-    trains = torch.is_grad_enabled()
-    # Folding for that alone would hold matrices of all members, so not where memory is saved.
-    spares_product = trains and not (memory_saving or x.requires_grad)
-    folded = r.ndim == 2 and not needs_one_form() and fold_pays(x.shape[-2], m, n, spares_product)
+    return either_form(LinearLayer, x, weight, r, s, bias, memory_saving)
+
+
+def either_form(
+    product: Any, x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
+    memory_saving: bool,
+) -> Tensor:  # fmt: skip
+    """`modulated_product` by a layer, of whose input, weight and output other axes are behind."""
+    folded = r.ndim == 2 and not needs_one_form() and product.folds(x, weight, memory_saving)
     if r.ndim == 2 and not folded:
         r, s = r.unsqueeze(1), s.unsqueeze(1)
     form, gradients = (fold, fold_gradients) if folded else (scale, scale_gradients)
-    # A compiler decides on its own whether to keep many matrices.
-    many = folded and len(r) * m * n > FEW_ENTRIES and not torch.compiler.is_compiling()
-    if memory_saving or many:
-        return saving_memory(form, gradients, x, weight, r, s, bias)
-    return form(x, weight, r, s, bias)
+    # Kernels are small beside their images. A compiler decides itself whether to keep matrices.
+    many = folded and weight.ndim == 2 and len(r) * weight.numel() > FEW_ENTRIES
+    if memory_saving or (many and not torch.compiler.is_compiling()):
+        return saving_memory(form, gradients, product, x, weight, r, s, bias)
+    return form(x, weight, r, s, bias, product)
 
 
 def fold_pays(
@@ -74,35 +87,98 @@ def needs_one_form() -> bool:
 
 
 def scale(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M #B m"],
-    s: Float[Tensor, "M #B n"],
-    bias: Float[Tensor, "M 1 n"] | None,
-) -> Float[Tensor, "M B n"]:
-    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5)."""
-    z = (x * r) @ weight.mT
+    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None, product: Any
+) -> Tensor:  # fmt: skip
+    """``((x ∘ r) W) ∘ s + b`` (Wen et al. 2020, eq. 5), with r (M, #B, m) and s (M, #B, n)."""
+    r = r if r.dtype == x.dtype else r.to(x.dtype)
+    z = product.apply_weight(x * product.over_pixels(r), weight)
     if z.dtype != s.dtype:  # under autocast, whose result is as short as that of nn.Linear
         s, bias = s.to(z.dtype), None if bias is None else bias.to(z.dtype)
-    return z * s if bias is None else torch.addcmul(bias, z, s)
+    s = product.over_pixels(s)
+    return z * s if bias is None else torch.addcmul(product.over_pixels(bias.unsqueeze(1)), z, s)
 
 
 def fold(
-    x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
-    weight: Float[Tensor, "n m"],
-    r: Float[Tensor, "M m"],
-    s: Float[Tensor, "M n"],
-    bias: Float[Tensor, "M 1 n"] | None,
-) -> Float[Tensor, "M B n"]:
-    """``x (W ∘ r sᵀ) + b``, a product a member."""
-    return stacked_product(x, modulated_weights(weight, r, s), bias)
+    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None, product: Any
+) -> Tensor:  # fmt: skip
+    """``x (W ∘ r sᵀ) + b``, a product a member, with r (M, m) and s (M, n)."""
+    return product.apply_weights(x, product.modulated_weights(weight, r, s), bias)
 
 
-def modulated_weights(
-    weight: Float[Tensor, "n m"], r: Float[Tensor, "*any m"], s: Float[Tensor, "*any n"]
-) -> Float[Tensor, "*any n m"]:
-    """Each member's matrix ``W ∘ r_i s_iᵀ``, as weights are stored."""
-    return weight * (s.unsqueeze(-1) * r.unsqueeze(-2))
+class LinearLayer(WeightLayer):
+    """Base of the fully connected layers: a weight is (n, m), as ``nn.Linear`` stores it."""
+
+    batch_axis = -2
+    #: ``x_i (W ∘ r_i s_iᵀ) + b_i`` for each member i, and the ``W ∘ r_i s_iᵀ`` as they are stored.
+    modulated_product = staticmethod(modulated_product)
+    modulated_weights = staticmethod(modulated_weights)
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(device, dtype)
+        self.in_features = checks.positive_int("in_features", in_features)
+        self.out_features = checks.positive_int("out_features", out_features)
+        self.weight_shape, self.fan_in = (self.out_features, self.in_features), self.in_features
+
+    def _example_axes(self) -> tuple[int | str, ...]:
+        return (self.in_features,)
+
+    def in_book_axes(self, weight: Float[Tensor, "*any n m"]) -> Float[Tensor, "*any m n"]:
+        """Stored weights as the book writes them."""
+        return weight.mT
+
+    def extra_repr(self) -> str:
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return sizes + self._repr_of_members_and_bias()
+
+    @staticmethod
+    def over_pixels(vectors: Float[Tensor, "*any m"]) -> Float[Tensor, "*any m"]:
+        """Vectors ready to multiply examples, which have no axes behind their features."""
+        return vectors
+
+    @staticmethod
+    def apply_weight(
+        x: Float[Tensor, "*any m"], weight: Float[Tensor, "n m"], bias: Tensor | None = None
+    ) -> Float[Tensor, "*any n"]:
+        """``x W + b`` with one weight."""
+        return F.linear(x, weight, bias)
+
+    @staticmethod
+    def apply_weights(
+        x: Float[Tensor, "M B m"] | Float[Tensor, "B m"],
+        weight: Float[Tensor, "M n m"],
+        bias: Float[Tensor, "M n"] | None,
+    ) -> Float[Tensor, "M B n"]:
+        """``x_i W_i + b_i`` with a weight for each member i."""
+        return stacked_product(x, weight, None if bias is None else bias.unsqueeze(1))
+
+    @staticmethod
+    def folds(x: Tensor, weight: Tensor, memory_saving: bool) -> bool:
+        """Whether fold is cheaper for this input, by `fold_pays`."""
+        # Folding for that alone would hold matrices of all members, so not where memory is saved.
+        spares_product = torch.is_grad_enabled() and not (memory_saving or x.requires_grad)
+        n, m = weight.shape
+        return fold_pays(x.shape[-2], m, n, spares_product)
+
+    @staticmethod
+    def gradients(grad: Tensor, x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of `apply_weight` in x and in the weight."""
+        return grad @ weight, grad.flatten(0, -2).mT @ x.flatten(0, -2)
+
+    @staticmethod
+    def gradients_each(
+        grad: Tensor, x: Tensor, weight: Tensor, needs_x: bool, needs_weight: bool
+    ) -> tuple[Tensor | None, Tensor | None]:
+        """Those of `apply_weights`, but for what needs none."""
+        grad_x = torch.bmm(grad, weight) if needs_x else None
+        batch = x.expand(len(grad), *x.shape[-2:])
+        return grad_x, torch.bmm(grad.mT, batch) if needs_weight else None
 
 
 # Beyond, the gradient of members' weights by hand takes less than a copy of its transpose.
@@ -159,108 +235,11 @@ class StackedProduct(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
-        grad_x = grad_weight = grad_bias = None
+        needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         # The products run in the precision of the forward pass, which autocast may have lowered.
-        if ctx.needs_input_grad[0]:
-            grad_x = torch.bmm(grad, weight.to(grad.dtype)).to(x.dtype)
-        if ctx.needs_input_grad[1]:
-            grad_weight = torch.bmm(grad.mT, x.to(grad.dtype)).to(weight.dtype)
-        if ctx.needs_input_grad[2]:
-            grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype)
+        low = x.to(grad.dtype), weight.to(grad.dtype)
+        grad_x, grad_weight = LinearLayer.gradients_each(grad, *low, needs_x, needs_weight)
+        grad_x = None if grad_x is None else grad_x.to(x.dtype)
+        grad_weight = None if grad_weight is None else grad_weight.to(weight.dtype)
+        grad_bias = grad.sum(1, keepdim=True).to(ctx.bias_dtype) if needs_bias else None
         return grad_x, grad_weight, grad_bias
-
-
-def saving_memory(
-    form: Callable[..., Tensor], gradients: Callable[..., Any], *arguments: Tensor | None
-) -> Tensor:
-    """`form` of `arguments`, with nothing stored for the backward pass but them.
-
-    A backward pass by hand, `gradients`, no compiler can trace; a compiler is told to run `form`
-    again. Without gradients there is nothing to save.
-    """
-    if not torch.is_grad_enabled() or torch.compiler.is_exporting():
-        return form(*arguments)
-    if torch.compiler.is_compiling():
-        return checkpoint(form, *arguments, use_reentrant=False)
-    return MemorySaving.apply(form, gradients, *arguments)
-
-
-class MemorySaving(Function):
-    """A product `form` whose backward pass finds nothing stored but its arguments x, W, r, s and b.
-
-    ``gradients(grad, needs, *arguments)`` returns theirs, at least of those that need one.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(form: Any, gradients: Any, *arguments: Tensor | None) -> Tensor:
-        return form(*arguments)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.form, ctx.gradients, *arguments = inputs
-        ctx.save_for_backward(*arguments)
-        ctx.save_for_forward(*arguments)
-
-    @staticmethod
-    def jvp(ctx: Any, _: None, __: None, *tangents: Tensor | None) -> Tensor:
-        # Linear in each of x, W, r and s.
-        *factors, _ = ctx.saved_tensors
-        *moves, bias_move = tangents
-        return sum(
-            ctx.form(*factors[:i], move, *factors[i + 1 :], None if i else bias_move)
-            for i, move in enumerate(moves)
-        )
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        needs = ctx.needs_input_grad[2:]
-        return None, None, *ctx.gradients(grad, needs, *ctx.saved_tensors)
-
-
-def scale_gradients(
-    grad: Tensor, needs: tuple[bool, ...],
-    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """Those of `scale`, which compute ``(x ∘ r) W`` again."""
-    # The products run in the precision of the forward pass, which autocast may have lowered.
-    low = weight.to(grad.dtype)
-    xr = (x * r).to(grad.dtype)
-    # What is done with is given up, so that little is held at once.
-    grad_s = (grad * F.linear(xr, low)).sum_to_size(s.shape).to(s.dtype)
-    grad_z = grad * s.to(grad.dtype)
-    grad_weight = (grad_z.flatten(0, 1).mT @ xr.flatten(0, 1)).to(weight.dtype)
-    del xr
-    grad_xr = grad_z @ low
-    del grad_z
-    grad_r = (grad_xr * x.to(grad.dtype)).sum_to_size(r.shape).to(r.dtype)
-    grad_x = (grad_xr * r.to(grad.dtype)).sum_to_size(x.shape).to(x.dtype)
-    grad_bias = None if bias is None else grad.sum_to_size(bias.shape).to(bias.dtype)
-    return grad_x, grad_weight, grad_r, grad_s, grad_bias
-
-
-def fold_gradients(
-    grad: Tensor, needs: tuple[bool, ...],
-    x: Tensor, weight: Tensor, r: Tensor, s: Tensor, bias: Tensor | None,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
-    """Those of `fold`, which form the matrices again.
-
-    They need one product for the gradients of W, r and s together: with P_i = x_iᵀ g_i they are
-    sums over entries of P_i ∘ r_i s_iᵀ and of P_i ∘ W.
-    """
-    # The products run in the precision of the forward pass, which autocast may have lowered.
-    batch = x.to(grad.dtype).expand(len(r), *x.shape[-2:])
-    grad_x = grad_weight = grad_r = grad_s = grad_bias = None
-    if needs[0]:
-        grad_x = torch.bmm(grad, modulated_weights(weight, r, s).to(grad.dtype))
-        grad_x = grad_x.sum_to_size(x.shape).to(x.dtype)
-    if any(needs[1:4]):
-        product = torch.bmm(grad.mT, batch)  # (M, n, m), as weights are stored
-        scaled = product * r[:, None]
-        grad_weight = (scaled * s[:, :, None]).sum(0)
-        grad_s = (scaled * weight).sum(-1)
-        grad_r = torch.bmm(s[:, None], product * weight)[:, 0]
-    if bias is not None:
-        grad_bias = grad.sum(1, keepdim=True).to(bias.dtype)
-    return grad_x, grad_weight, grad_r, grad_s, grad_bias

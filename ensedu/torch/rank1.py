@@ -11,12 +11,12 @@ from ensedu.priors import DROPOUT_STD, Normal, Prior, check_prior
 from ensedu.torch.base import MemberLayer
 from ensedu.torch.batch_ensemble import fast_weights_
 from ensedu.torch.conv import ConvLayer
-from ensedu.torch.linear import LinearLayer
+from ensedu.torch.products import LinearLayer
 from ensedu.torch.tensor_checks import shape_in
 from ensedu.torch.variational import VariationalLayer, inverse_softplus, softplus
 
 
-class Rank1Parameters(MemberLayer, VariationalLayer):
+class Rank1Layer(MemberLayer, VariationalLayer):
     """The parameters of its layers: one weight, and distributions of r and s a member."""
 
     method: ClassVar = "rank1"
@@ -40,11 +40,11 @@ class Rank1Parameters(MemberLayer, VariationalLayer):
         self.posterior_std = self._check_std("posterior_std", posterior_std)
         self.per_example = checks.boolean("per_example", per_example)
         self.weight = self._empty_parameter(*self.weight_shape)
-        self.r_mean = self._empty_parameter(M, self.inputs)
-        self.r_rho = self._empty_parameter(M, self.inputs)
-        self.s_mean = self._empty_parameter(M, self.outputs)
-        self.s_rho = self._empty_parameter(M, self.outputs)
-        self.bias = self._empty_parameter(M, self.outputs) if checks.boolean("bias", bias) else None
+        self.r_mean = self._empty_parameter(M, self.in_features)
+        self.r_rho = self._empty_parameter(M, self.in_features)
+        self.s_mean = self._empty_parameter(M, self.out_features)
+        self.s_rho = self._empty_parameter(M, self.out_features)
+        self.bias = self._empty_bias(bias, M)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -73,7 +73,7 @@ class Rank1Parameters(MemberLayer, VariationalLayer):
         samples = tuple(input_shape[: self.batch_axis - 1])
         batch = (input_shape[self.batch_axis],) if self.per_example else ()
         leading = (*samples, self.ensemble_size, *batch)
-        return {"r": (*leading, self.inputs), "s": (*leading, self.outputs)}
+        return {"r": (*leading, self.in_features), "s": (*leading, self.out_features)}
 
     def forward(
         self, x: Float[Tensor, "*S_M_B_inputs"], noise: dict[str, Tensor] | None = None
@@ -138,7 +138,7 @@ class Rank1Parameters(MemberLayer, VariationalLayer):
         )
 
 
-class Rank1Linear(LinearLayer, Rank1Parameters):
+class Rank1Linear(LinearLayer, Rank1Layer):
     """``y_i = ((x_i ∘ r_i) W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020, eq. 3: ``r = r_mean + softplus(r_rho) ∘ ε``, s alike; weight (n, m)
@@ -181,7 +181,7 @@ class Rank1Linear(LinearLayer, Rank1Parameters):
         )
 
 
-class Rank1Conv2d(ConvLayer, Rank1Parameters):
+class Rank1Conv2d(ConvLayer, Rank1Layer):
     """``y_i = conv(x_i ∘ r_i, W) ∘ s_i + b_i``, r_i and s_i drawn anew in each forward pass.
 
     Dusenberry et al. 2020: r scales the input channels and s the output channels, as in

@@ -13,8 +13,8 @@ from torch import nn
 
 import ensedu.numpy
 from ensedu.common.array_checks import check_rng
+from ensedu.torch.conv import AvgPool2d, MaxPool2d
 from ensedu.torch.dropout import MCDropout
-from ensedu.torch.images import AvgPool2d, MaxPool2d
 from ensedu.torch.network import LAYER_CLASSES, Multiply, Sequential, Tile
 from ensedu.torch.tensor_checks import check_device
 

@@ -72,6 +72,7 @@ def entry_kl(
 class VariationalLayer(WeightLayer):
     """What layers with a mean and a ρ of some arrays share: their KL."""
 
+    draws = True
     prior: Prior
     #: The arrays that have a distribution, as attributes …_mean and …_rho.
     drawn: tuple[str, ...]

@@ -282,7 +282,7 @@ def test_batches_meet_both_forms():
     for name, case in CASES.items():
         for layer in case.make().modules():
             if isinstance(layer, FORMS):
-                size = (layer.inputs, layer.outputs)
+                size = (layer.in_features, layer.out_features)
                 linear = layer.batch_axis == -2
                 folds = [
                     products.fold_pays(B, *size) if linear else layer.fold_pays((B, *IMAGE))

@@ -11,6 +11,7 @@ from torch.distributions import Normal, kl_divergence
 import ensedu.numpy as en
 import ensedu.torch as et
 from ensedu import priors
+from ensedu.torch.base import Ensemble
 
 S, M, B, k, m = 2, 3, 7, 5, 11
 LOSSES = ["half_squared_error", "gaussian_nll", "softmax_cross_entropy"]
@@ -135,7 +136,7 @@ def test_the_bound_of_two_minibatches_by_hand(net, beta, N):
     net = NETS[net]()
     x, y = numbers(2 * B, m), numbers(2 * B, k, seed=1)
     drawn = torch.Generator().manual_seed(2)
-    noise = net.noise(drawn, x) if hasattr(net, "leading") else net.noise(drawn)
+    noise = net.noise(drawn, x) if isinstance(net, Ensemble) else net.noise(drawn)
     bound = partial(et.negative_elbo, net, num_examples=N, beta=beta, noise=noise)
     found = []
     for rows in (slice(0, B), slice(B, 2 * B)):

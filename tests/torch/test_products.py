@@ -12,17 +12,21 @@ from torch.func import grad, vmap
 import ensedu.torch as et
 from benchmarks import measure
 from ensedu.torch import products
+from ensedu.torch.memory_saving import MemorySaving
 from tests.backends import B, M, gradients, m, n
 
 sizes = st.integers(1, 6)
+LINEAR = products.LinearLayer
 #: Forms of a modulated product.
 FORMS = {
-    "scale": products.scale,
-    "scale again": partial(products.MemorySaving.apply, products.scale, products.scale_gradients),
-    "fold": products.fold,
-    "fold again": partial(products.MemorySaving.apply, products.fold, products.fold_gradients),
+    "scale": partial(products.scale, product=LINEAR),
+    "scale again": partial(MemorySaving.apply, products.scale, products.scale_gradients, LINEAR),
+    "fold": partial(products.fold, product=LINEAR),
+    "fold again": partial(MemorySaving.apply, products.fold, products.fold_gradients, LINEAR),
     "each by hand": lambda x, weight, r, s, bias: products.StackedProduct.apply(
-        x.expand(len(r), *x.shape[-2:]), products.modulated_weights(weight, r, s), bias
+        x.expand(len(r), *x.shape[-2:]),
+        products.modulated_weights(weight, r, s),
+        None if bias is None else bias.unsqueeze(-2),
     ),
 }
 
@@ -31,7 +35,7 @@ def call(form, x, weight, r, s, bias):
     """Run a form by name on plain arguments: r (M, m), s (M, n), bias (M, n) or None."""
     if "scale" in form:
         r, s = r[..., None, :], s[..., None, :]
-    return FORMS[form](x, weight, r, s, None if bias is None else bias[..., None, :])
+    return FORMS[form](x, weight, r, s, bias)
 
 
 def by_member(x, weight, r, s, bias):

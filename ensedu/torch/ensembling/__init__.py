@@ -3,8 +3,9 @@
 - What is made: `model_checks` refuse models, the `parameter_plan` says what has members, with
   `member_weights` in its place; a deep ensemble is `member_copies`, all others a `model_ensemble`.
 - How it runs: from ``ModelEnsemble.forward`` on, at once, in turn, or as a compiler follows;
-  `one_pass` knows who runs and what is drawn, `stand_ins` run in place of a model's modules, by
-  `module_rules` where they do another thing then.
+  `model_specs` know the modules and their arrays, `one_pass` who runs and what is drawn;
+  `stand_ins` run in place of the modules, by `module_rules` where they do another thing then.
+- `trial_counts`: what any number of members would store, from few that are built.
 
 A module of the model is there more than once: *plain*, its code, with shapes alone; *stored*, in
 the net, with the arrays of all members, where `converted` are layers of the method that stand in
@@ -13,5 +14,5 @@ the place of plain ones; and its *stand-in* of a pass, its code with the values 
 So an ``nn.Linear`` of a BatchEnsemble is computed in one of three ways, which tests hold to each
 other: at once by the method's layer, so eq. 5, as `weight_rule` calls it; in turn, and inside of
 another transform, by its own code, with the member's matrix formed; under a compiler by
-`linear_rule`, with the matrices of all formed.
+`traced_linear_rule`, with the matrices of all formed.
 """

@@ -17,10 +17,10 @@ from ensedu.torch.ensembling.member_weights import (
     stored_model,
 )
 from ensedu.torch.ensembling.model_checks import check_model, warn_of_training_lost
+from ensedu.torch.ensembling.model_copies import copy_model
 from ensedu.torch.ensembling.model_ensemble import ModelEnsemble
 from ensedu.torch.ensembling.module_rules import DROPOUT_AXES
-from ensedu.torch.ensembling.parameter_plan import Plan, is_within, make_plan, select_names
-from ensedu.torch.ensembling.stand_ins import copy_model
+from ensedu.torch.ensembling.parameter_plan import is_within, make_plan, select_names
 from ensedu.torch.tensor_checks import class_path
 
 
@@ -144,7 +144,7 @@ def ensemble(
     modulated_names = select_names(model, modulated, "modulated")
     if row.drops_units:
         dropouts, unfused = _dropouts(model, shared_names), _unfused(model)
-        return ModelEnsemble(unfused, unfused, Plan(), None, S, False, dropouts)
+        return ModelEnsemble(unfused, unfused, (), samples=S, dropouts=dropouts)
     if row.shares_nothing:
         warn_of_training_lost(model, method, shared_names, options)
         return deep_ensemble(model, M, shared_names, options.get("initialize"))
@@ -157,7 +157,7 @@ def ensemble(
         stack_buffers(stored, M)
     elif row.body and std is not None:
         start_heads(stored.get_submodule(str(head)), model.get_submodule(str(head)), std)
-    return ModelEnsemble(model, stored, plan, members.get("ensemble_size"), S, bool(row.body))
+    return ModelEnsemble(model, stored, plan, **members, samples=S, has_body=bool(row.body))
 
 
 def _all_but(model: nn.Module, head: Any) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from ensedu.torch.base import Ensemble
 from ensedu.torch.ensembling.model_checks import StartWarning, trained_part
+from ensedu.torch.ensembling.model_copies import copy_model, deepcopy_memo
 from ensedu.torch.ensembling.parameter_plan import is_within, named_parts
-from ensedu.torch.ensembling.stand_ins import copy_model, deepcopy_memo
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import class_path
 from ensedu.torch.trees import map_tensors, stack_trees

@@ -11,12 +11,12 @@ from torch.nn.modules.conv import _ConvNd
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import WeightLayer
-from ensedu.torch.batch_ensemble import BatchEnsembleParameters
+from ensedu.torch.batch_ensemble import BatchEnsembleLayer
+from ensedu.torch.ensembling.model_copies import HANDED_ON, copy_model
 from ensedu.torch.ensembling.parameter_plan import Plan, PlannedWeight
-from ensedu.torch.ensembling.stand_ins import HANDED_ON, copy_model
-from ensedu.torch.mean_field import MeanFieldParameters
+from ensedu.torch.mean_field import MeanFieldLayer
 from ensedu.torch.network import layer_class
-from ensedu.torch.rank1 import Rank1Parameters
+from ensedu.torch.rank1 import Rank1Layer
 
 
 class WeightOfAnyShape(WeightLayer):
@@ -36,12 +36,12 @@ class WeightOfAnyShape(WeightLayer):
         super().__init__(device, dtype)
         self.weight_shape, self.groups, self.transposed = tuple(shape), groups, transposed
         first, second = shape[0], shape[1] * groups
-        self.outputs, self.inputs = (second, first) if transposed else (first, second)
+        self.out_features, self.in_features = (second, first) if transposed else (first, second)
         self.fan_in = prod(shape[1:])
         self._make_parameters(**options)
 
     def _example_axes(self) -> tuple[int, ...]:
-        return (self.inputs,)
+        return (self.in_features,)
 
     def modulated_weights(self, weight: Tensor, r: Tensor, s: Tensor) -> Tensor:
         """``W ∘ s rᵀ`` as the weight is stored, over all axes of its kernel."""
@@ -60,15 +60,15 @@ class WeightOfAnyShape(WeightLayer):
         return f"{self.weight_shape}{self._repr_of_members_and_bias()}"
 
 
-class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleParameters):
+class BatchEnsembleWeight(WeightOfAnyShape, BatchEnsembleLayer):
     """``W ∘ s_i r_iᵀ`` of any shape for each member."""
 
 
-class Rank1Weight(WeightOfAnyShape, Rank1Parameters):
+class Rank1Weight(WeightOfAnyShape, Rank1Layer):
     """``W ∘ s_i r_iᵀ`` of any shape, with distributions of r and s."""
 
 
-class MeanFieldWeight(WeightOfAnyShape, MeanFieldParameters):
+class MeanFieldWeight(WeightOfAnyShape, MeanFieldLayer):
     """A weight of any shape of which each number has a distribution."""
 
 

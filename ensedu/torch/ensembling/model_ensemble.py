@@ -12,10 +12,12 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from ensedu.torch.base import Ensemble
+from ensedu.torch.ensembling.model_copies import copy_model, meta_copy
+from ensedu.torch.ensembling.model_specs import Change, ModelSpecs
 from ensedu.torch.ensembling.module_rules import FixedDropout, restart_masks
 from ensedu.torch.ensembling.one_pass import Noise, OnePass
 from ensedu.torch.ensembling.parameter_plan import Plan
-from ensedu.torch.ensembling.stand_ins import Change, ModelSpecs, StandIns, meta_copy
+from ensedu.torch.ensembling.stand_ins import StandIns
 from ensedu.torch.inputs import check_own_batches
 from ensedu.torch.tensor_checks import check_dense, check_generator
 from ensedu.torch.trees import map_tensors, named_tensors, stack_trees
@@ -35,9 +37,16 @@ class ModelEnsemble(Ensemble):
     """
 
     def __init__(
-        self, model: nn.Module, stored: nn.Module, plan: Plan, ensemble_size: int | None,
-        samples: int | None, has_body: bool, dropouts: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        model: nn.Module,
+        stored: nn.Module,
+        plan: Plan,
+        *,
+        ensemble_size: int | None = None,
+        samples: int | None = None,
+        has_body: bool = False,
+        dropouts: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(ensemble_size, samples)
         #: The model's modules, with the arrays of members where it had parameters.
         self.model = stored
@@ -118,7 +127,9 @@ class ModelEnsemble(Ensemble):
                 "noise must be given for a method that draws, got None; accepted is what "
                 "net.noise() returns"
             )
-        member = self._specs.member_copy(self._new_pass(own), row)
+        one_pass = self._new_pass(own)
+        one_pass.member = row
+        member = copy_model(StandIns(self._specs, one_pass, clones=True).released())
         for path in self._specs.dropouts:
             masks = (own or {}).get(path, {})
             for key, mask in masks.items():
@@ -218,16 +229,16 @@ class ModelEnsemble(Ensemble):
         All arrays are formed before, and nothing of the model's state moves but buffers.
         """
         specs, traced, seen = self._specs, self._specs.traced, []
-        traced.one_pass, one_pass.is_traced = one_pass, True
-        for path, module in traced.modules.items():
+        specs.traced_pass, one_pass.is_traced = one_pass, True
+        for path, module in traced.items():
             module.training = specs[path].stored.training
-        trains = any(module.training for module in traced.modules.values())
+        trains = any(module.training for module in traced.values())
         shared, own = specs.in_pass(one_pass, clones=trains)
 
         def member(own: Any, noise: Noise, args: Any, kwargs: Any) -> list[Tensor]:
             one_pass.noise = noise
             one_pass.calls.clear()
-            model, values = traced.modules[""], {**shared, **own}
+            model, values = traced[""], {**shared, **own}
             seen.append(functional_call(model, values, args, kwargs, tie_weights=False))
             return [y for _, y in named_tensors(seen[-1], "the output")]
 

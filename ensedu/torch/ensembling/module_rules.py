@@ -43,9 +43,10 @@ def traced_rule_for(module: nn.Module, rule: Any) -> Any:
     if rule in (dropout_rule, batch_norm_rule) or "forward" in vars(module):
         return rule
     if isinstance(module, nn.RNNBase):
-        return recurrent_rule
-    kind = type(module)
-    return linear_rule if kind is nn.Linear else thin_rule if kind in DROPOUT_AXES else None
+        return traced_recurrent_rule
+    if type(module) is nn.Linear:
+        return traced_linear_rule
+    return traced_dropout_rule if type(module) in DROPOUT_AXES else None
 
 
 def weight_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
@@ -139,7 +140,7 @@ def batch_norm_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) ->
     return one_pass.of_member(y)
 
 
-def thin_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def traced_dropout_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout of Torch, whose own rule under ``vmap`` takes no batch of any size."""
     if not module.training or input.ndim != BATCH_NDIMS.get(type(module), input.ndim):
         return type(module).forward(module, input)
@@ -154,13 +155,15 @@ def _mask_shape(module: Any, input: Tensor) -> tuple[int, ...]:
     return (*input.shape[: 1 + own], *[1] * (input.ndim - 1 - own))
 
 
-def linear_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def traced_linear_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """``nn.Linear``, which under ``vmap`` asks some inputs for a size that is a symbol."""
     y = input @ module.weight.mT
     return y if module.bias is None else y + module.bias
 
 
-def recurrent_rule(one_pass: OnePass, path: str, module: Any, *args: Any, **kwargs: Any) -> Any:
+def traced_recurrent_rule(
+    one_pass: OnePass, path: str, module: Any, *args: Any, **kwargs: Any
+) -> Any:
     """An RNN, which keeps a list of its parameters."""
     refresh_flat_weights(module)
     return type(module).forward(module, *args, **kwargs)

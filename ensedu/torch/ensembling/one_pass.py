@@ -163,7 +163,7 @@ class OnePass:
             draws = [layer.noise(self.generator) for _ in range(self.num_runs)]
             return {key: torch.stack([draw[key] for draw in draws]) for key in draws[0]}
         pixels = [1] * (-2 - layer.batch_axis)
-        return layer.noise(self.generator, (*self.leading, 1, layer.inputs, *pixels))
+        return layer.noise(self.generator, (*self.leading, 1, layer.in_features, *pixels))
 
     def mask_of(self, path: str, p: float, shape: tuple[int, ...], device: Any) -> Tensor:
         """Return the mask of this call of a dropout, for the member that runs."""

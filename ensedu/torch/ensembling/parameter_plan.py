@@ -46,14 +46,8 @@ class PlannedWeight:
     key: str
 
 
-class Plan(tuple[PlannedWeight, ...]):
-    """Which weights and biases have arrays of members, and where those are."""
-
-    @property
-    def sources(self) -> dict[str, tuple[str, str]]:
-        """By the name of a parameter, the path of its arrays, and ``"weight"`` or ``"bias"``."""
-        weights = {name: (weight.path, "weight") for weight in self for name in weight.names}
-        return weights | {weight.bias: (weight.path, "bias") for weight in self if weight.bias}
+#: Which weights and biases have arrays of members, and where those are.
+Plan = tuple[PlannedWeight, ...]
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
         path = first.path if is_layer else first.name
         all_names = tuple(use.name for use in own)
         weights.append(PlannedWeight(path, is_layer, all_names, bias, owner, key))
-    return Plan(weights)
+    return tuple(weights)
 
 
 def _kind(use: ParameterUse, shared: tuple[str, ...], modulated: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ensedu.common import checks
 from ensedu.torch.losses import negative_elbo
-from ensedu.torch.membership import ensemble_sizes, number_of_members
+from ensedu.torch.network import ensemble_sizes, number_of_members
 
 
 class Adversary:

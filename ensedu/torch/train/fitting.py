@@ -25,8 +25,7 @@ from ensedu.common.training_settings import (
 from ensedu.torch.base import seeded
 from ensedu.torch.inputs import Inputs, to_device
 from ensedu.torch.losses import negative_elbo
-from ensedu.torch.membership import number_of_members, parameters_of_members
-from ensedu.torch.network import layers_with_kl
+from ensedu.torch.network import layers_with_kl, number_of_members, parameters_of_members
 from ensedu.torch.train.adversary import Adversary
 from ensedu.torch.train.batches import Minibatches, check_net, hash_tensors
 from ensedu.torch.train.checkpoints import settings_of

@@ -11,7 +11,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from ensedu.common import checks
 from ensedu.methods import METHODS
 from ensedu.torch.base import NORMALIZATIONS, WeightLayer
-from ensedu.torch.membership import parameters_of_members
+from ensedu.torch.network import parameters_of_members
 
 #: The learning rate where none is given.
 LR = 1e-3

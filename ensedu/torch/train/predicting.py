@@ -6,9 +6,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.torch.base import Ensemble, depends_on_input
+from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer, depends_on_input
 from ensedu.torch.inputs import Inputs, as_arguments, call, number_of_examples, to_device
-from ensedu.torch.membership import draws_noise, leading_axis_counts
+from ensedu.torch.network import draws_noise
 from ensedu.torch.train.batches import inputs_of, is_stream, rows_of
 from ensedu.torch.train.modes import predicting
 from ensedu.torch.trees import join_trees, map_tensors, named_tensors
@@ -161,7 +161,7 @@ def _run(net: Any, x: Inputs, noise: dict[str, Tensor] | None) -> Any:
 
 def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
     """Flatten what stands in front of the batch."""
-    axes = [axis for axis in leading_axis_counts(net, y) if 0 <= axis < y.ndim]
+    axes = [axis for axis in _leading_axis_counts(net, y) if 0 <= axis < y.ndim]
     fitting = [axis for axis in axes if y.shape[axis] == examples]
     if len(fitting) != 1:
         which = (
@@ -173,3 +173,16 @@ def _with_one_leading_axis(net: Any, y: Tensor, examples: int) -> Tensor:
         )
     leading = fitting[0]
     return y.flatten(0, leading - 1) if leading > 1 else y if leading else y[None]
+
+
+def _leading_axis_counts(net: nn.Module, y: Tensor) -> set[int]:
+    """Return how many axes may stand in front of the batch: by who adds them, and by a net's end.
+
+    Models of others that have `leading` say so, too: it is all that is asked of them here.
+    """
+    adds: Any = next((part for part in net.modules() if hasattr(part, "leading")), None)
+    if adds is not None and not isinstance(adds, MemberLayer):
+        return {len(adds.leading)}
+    # A layer takes what members and samples have in front of it already.
+    last = [part for part in net.modules() if isinstance(part, WeightLayer)][-1:]
+    return {int(adds is not None), *(y.ndim + layer.batch_axis for layer in last)}

@@ -13,7 +13,7 @@ from ensedu.common.training_settings import Validation
 from ensedu.torch.base import gpus_of
 from ensedu.torch.inputs import Inputs, call, to_device
 from ensedu.torch.losses import as_columns
-from ensedu.torch.membership import draws_noise
+from ensedu.torch.network import draws_noise
 from ensedu.torch.train.batches import Minibatches
 from ensedu.torch.train.modes import predicting
 from ensedu.torch.train.predicting import predict_minibatches

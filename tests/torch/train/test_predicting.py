@@ -6,7 +6,7 @@ from torch import nn
 
 import ensedu.torch as et
 from ensedu.methods import METHODS, size_option
-from ensedu.torch.membership import draws_noise
+from ensedu.torch.network import draws_noise
 from tests.torch.train import tools
 from tests.torch.train.tools import M, m, n, numbers
 
