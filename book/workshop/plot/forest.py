@@ -167,7 +167,7 @@ def _draw(
         unclear=UNKNOWN[0] in {*others, *(row.word for row in rows.values())},
     )
     ways = LINE * key_rows(key) + EDGE + 0.08
-    top = ways + LINE * (1 + below_ways + (places >= LONG)) + 0.04
+    top = ways + LINE * (1 + below_ways) + (LINE + 0.08) * (places >= LONG) + 0.04
     under = cut_to_lines(xlabel, room, 3)
     high += ABOVE
     below = top + high + LINE + TICKS + LINE * (1 + under.count("\n")) + 0.08
@@ -221,7 +221,7 @@ def _draw(
 def _draw_row(axes: Axes, row: PooledEffect, y: float, ends: Ends, name: str) -> None:
     """Draw the interval of a row, and its sources behind it, or its only one upon it."""
     method = row.method or name
-    own, called = PALETTE.get(method, SHARED), label(name)
+    own, called = PALETTE.get(method, MUTED), label(name)
     low, middle, high = row.interval
     inside = [value for value in row.sources if ends[0] < value < ends[1]]
     axes.plot(
@@ -328,4 +328,4 @@ def _dot(alone: bool) -> dict[str, Any]:
     """Return how a source's dot looks: faint, and behind the interval, if a row has others."""
     if alone:
         return {"color": INK, "ms": 6, "mec": PAGE, "mew": 0.7, "zorder": 3}
-    return {"ms": 5, "alpha": 0.45, "mew": 0, "zorder": 1.5}
+    return {"ms": 5, "alpha": 0.65, "mew": 0, "zorder": 1.5}

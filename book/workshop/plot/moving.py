@@ -44,7 +44,10 @@ class Computed:
     drag
         The numbers x and y of points that a reader can move, if any.
     edges
-        By setting, the numbers of a band whose beginning a reader can move to set it.
+        By setting, the numbers of a band whose beginning a reader can move to set it, where it is
+        drawn.
+    fold
+        The numbers of a band, if any: on a phone it is left out, with all that is below it.
     data, choices
         What the formula takes beside the settings, and the settings.
     """
@@ -53,6 +56,7 @@ class Computed:
     words: ClassVar[Sequence[str]]
     drag: ClassVar[Sequence[str]] = ()
     edges: ClassVar[Mapping[str, Sequence[str]]] = {}
+    fold: ClassVar[Sequence[str]] = ()
     data: Mapping[str, Any]
     choices: Mapping[str, Sequence[Any]]
 

@@ -66,7 +66,7 @@ def budget(f, **limits):
     """Of rows whose prices are all paid."""
     paid = np.all([np.array(f.data[price]) <= limit for price, limit in limits.items()], axis=0)
     middles = [one.middle for one in f.beside.values()]
-    return [sum(paid), len(paid)], [[middle] for middle in middles if abs(middle) < 2]
+    return [sum(paid), len(paid)], [[round(middle, 3)] * 3 for middle in middles]
 
 
 def curve(f, points, noise, model):
@@ -230,8 +230,8 @@ def gaps(f, members):
 
 
 def times(f, width):
-    found = {k: [f.passes[width, b][k]["ratio"][1] for b in f.batches]
-             for k in ("deep_ensemble", "batch_ensemble")}  # fmt: skip
+    found = {k: [1 / f.passes[width, b][k]["ratio"][1] for b in f.batches]
+             for k in ("batch_ensemble", "deep_ensemble")}  # fmt: skip
     return [own[0] for own in found.values()], [*found.values()]
 
 

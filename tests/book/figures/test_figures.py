@@ -292,4 +292,6 @@ def test_a_budget_pays_for_whom_no_price_is_above_it():
         figure = drawn(lambda state=state: budget.draw(**state))
         lines = [line for axes in figure.axes for line in axes.lines]
         struck = {one.get_ydata()[0] for one in lines if one.get_label() == "_struck"}
-        assert len({y for y in struck if y == y}) == 4 - left
+        struck = {y for y in struck if y == y}
+        rows = {one.get_ydata()[0] for one in lines if one.get_label().endswith("middle")}
+        assert len(struck) == 4 - left and min(rows - struck) > max(struck, default=-np.inf)

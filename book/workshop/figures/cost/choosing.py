@@ -11,12 +11,13 @@ from ensedu.uncertainty.pooling import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief
-from workshop.plot.forest import BAND, NAME_OF_ZERO, OFF_LINES, WAYS, keep_off_zero
+from workshop.plot.forest import BAND, NAME_OF_ZERO, WAYS
 from workshop.plot.moving import Computed, moves, steps
 from workshop.plot.panels import (
     EDGE,
+    LEADER,
     LINE,
-    TITLE,
+    START,
     inches,
     keep_in_sight,
     place,
@@ -25,12 +26,13 @@ from workshop.plot.panels import (
     write,
 )
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figure, look
-from workshop.plot.text_layout import SMALL
+from workshop.plot.text_layout import number_in_words
 
 BUDGET = (
-    "What you can pay decides what you can choose from. Who is struck out has a price that is too "
-    "high, the strong dot. Left: the typical difference in NLL from one network, in the contest's "
-    "units, and its interval. Prices are multiples of one network's; memory is its parameters."
+    "What you can pay decides what you can choose from. Who has a price that is too high is struck "
+    "out, or left out on a phone. Lines: the typical difference in NLL from one network, in the "
+    "contest's units, and its interval. Prices are multiples of one network's; memory is its "
+    "parameters."
 )
 #: Ends of the axis of gains.
 GAINS = -2.6, 3.0
@@ -42,16 +44,18 @@ PRICES = {
 }
 #: How what stands at 0 is written.
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
-#: Inches: of a row, of a name above one, between panels, and of one of prices; wide and narrow.
-ROW, NAME, APART, PRICE = (0.275, 0.24), (0, 0.19), (0.24, 0.16), (0.72, 0.52)
-#: Inches from the axis to the first row, more than half of the next one.
-ABOVE = (0, 0.14)
-#: How much of an axis is covered, beyond what is paid.
-BEYOND = 0.15
+#: Inches: of a row, from its marks up to its name, and above all rows; wide and narrow.
+ROW, NAME, ABOVE = (0.275, 0.43), (0, 0.21), (0.14, 0.38)
+#: Inches: between panels, of one of prices, and of a column of prices on a narrow page.
+APART, PRICE, COLUMN = 0.24, 0.72, 0.61
+#: Inches above the first ticks, beside what is written there.
+HEAD = 0.14
+#: Rows between who remains and who is struck out.
+PART = 0.5
+#: How much of an axis is covered, beyond what is paid, and of who is struck out.
+BEYOND, VEIL = 0.15, 0.6
 #: Units that an interval keeps off 0, if it leaves it out.
 OFF = 0.1
-#: How strong the name and the marks of who is struck out are, and points that cover a name.
-FADED, VEIL = 0.4, 72 * LINE
 
 
 class Budget(Computed):
@@ -67,6 +71,7 @@ class Budget(Computed):
 
     formula = "budget"
     edges: ClassVar = {price: (f"{price}_beyond", "bottom", "top") for price in PRICES}
+    fold = "across", "bottom", "cut"
     start: ClassVar = {"memory": 2, "training": 4, "passes": 4}
     choices: ClassVar = {
         "memory": [*steps(1, 5, 0.1), *range(6, 23)],
@@ -80,11 +85,15 @@ class Budget(Computed):
         self.beside = dict(sorted(beside.items(), key=lambda one: one[1].middle))
         names = {name: brief(reading.label(name)) for name in self.beside}
         better = [name for name, one in self.beside.items() if one.word == "better"]
+        self.longest = max(inches(name, weight="bold") for name in names.values())
         self.data = {
             "better": [*map([*names].index, better)],
-            "rows": [*reversed(range(len(names)))],
+            "part": PART,
+            "lengths": [
+                round(inches(name, weight="bold") / self.longest, 3) for name in names.values()
+            ],
             "gains": [*map(_gain, self.beside.values())],
-            "ends": {price: ends for price, (_, ends, _) in PRICES.items()},
+            "ends": {price: ends for price, (_, ends, _) in PRICES.items()} | {"gain": GAINS},
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
             for price, (key, *_) in PRICES.items()
@@ -96,109 +105,104 @@ class Budget(Computed):
             self.words.append(f"{{fit}} of {len(names)} remain; better than one:\n{said}.")
 
     def numbers(self, **budget: Any) -> dict[str, Any]:
-        """Return which prices are too high, how many contestants are left, and who is not."""
-        rows, better, ends = (self.data[key] for key in ("rows", "better", "ends"))
-        high = {price: np.array(self.data[price]) > limit for price, limit in budget.items()}
+        """Return which prices are too high, how many contestants are left, and who is not.
+
+        Who is left stands above who is not; row i from above is at -i.
+        """
+        data, ends, count = self.data, self.data["ends"], len(self.names)
+        high = {price: np.array(data[price]) > limit for price, limit in budget.items()}
         out = np.any([*high.values()], axis=0)
-        found = {"fit": int((~out).sum()), "said": 0, "across": [0, 1]}
-        for k in better:
+        fit = int((~out).sum())
+        rows = 1 - np.where(out, fit + out.cumsum() + PART, (~out).cumsum())
+        found = {"fit": fit, "said": 0, "across": [0, 1]}
+        for k in data["better"]:
             found["said"] = 2 * found["said"] + int(not out[k])
-        for k, row in enumerate(rows):
-            found[f"row_{k}"] = [row if out[k] else np.nan] * 2
-            found[f"fit_{k}"] = [np.nan if out[k] else row] * 3
-            found[f"gain_{k}"] = gain = self.data["gains"][k]
-            found[f"middle_{k}"] = gain[1:2] * 3
-        found |= {"bottom": [-0.5] * 2, "top": [len(rows)] * 2}
+        for k, (row, (low, middle, up)) in enumerate(zip(rows, data["gains"], strict=True)):
+            found |= {
+                f"row_{k}": [row] * 3,
+                f"struck_{k}": [row if out[k] else np.nan] * 2,
+                f"length_{k}": [0, data["lengths"][k]],
+                f"gain_{k}": [low, middle, up],
+                f"middle_{k}": [middle] * 3,
+            }
+        found |= {
+            end: [value] * 3 for end, value in zip(("left", "right"), ends["gain"], strict=True)
+        }
+        bottom, cut = 0.5 - count - PART, 0.5 - fit - PART / 2
+        found |= {"bottom": [bottom] * 2, "cut": [cut] * 2, "top": [1] * 2}
         for price, limit in budget.items():
+            least, own = ends[price][0], np.array(data[price])
             found |= {
                 f"{price}_beyond": [limit, ends[price][1]],
-                price: self.data[price],
+                price: np.maximum(own, least),
+                f"{price}_row": np.where(own >= least, rows, np.nan),
+                f"{price}_low": np.where((own > 0) & (own < least), rows, np.nan),
                 f"{price}_high": np.where(high[price], rows, np.nan),
             }
         return found
 
     def draw(self, **budget: Any) -> Figure:
-        """Draw a row a contestant, the best first: its gain and its prices, and who is too dear."""
+        """Draw a row a contestant, who is left first: its gain and its prices."""
         narrow, found = look().narrow, self.numbers(**budget)
-        row, above, apart, price, air = (both[narrow] for both in (ROW, NAME, APART, PRICE, ABOVE))
-        count, step, head = len(self.names), row + above, LINE * (1 + narrow) + 0.08
+        row, rise, above = (both[narrow] for both in (ROW, NAME, ABOVE))
+        (bottom, _), head = found["bottom"], LINE * (2 + narrow) + HEAD
+        top = above / row
+        tall = row * (top - bottom)
         with plot.house_style():
-            longest = max(inches(name, TITLE, "bold") for name in self.names.values())
-            left = EDGE + (0.1 if narrow else longest + 0.2)
-            width = look().width - left - len(PRICES) * (apart + price) - 2 * EDGE
-            # Below its ends an axis has its ticks, as it has below all rows.
-            under = head + LINE
-            tall = air + count * step
-            figure = Figure(figsize=(look().width, under + tall + 0.32))
-            gains = place(figure, left, under, width, tall)
+            if narrow:
+                left, width = EDGE + 0.1, look().width - 2 * EDGE - 0.2
+            else:
+                left = EDGE + self.longest + 0.2
+                width = look().width - left - len(PRICES) * (APART + PRICE) - 2 * EDGE
+            figure = Figure(figsize=(look().width, head + tall + (EDGE if narrow else 0.32)))
+            gains = place(figure, left, head, width, tall)
             set_row_axis(gains, GAINS, width, 0.2)
             gains.axvspan(-DELTA, DELTA, zorder=0, **BAND)
-            gains.tick_params(labeltop=True)
-            gains.set_ylim(-0.5, count - 0.5 + air / step)
-            size = SMALL if narrow else TITLE
-            for k, (y, (name, words)) in enumerate(
-                zip(self.data["rows"], self.names.items(), strict=True)
-            ):
-                _draw_gain(gains, y, name, self.beside[name])
-                _draw_fit(gains, k, found, name, self.beside[name].word)
-                wide, own = inches(words, size, "bold"), PALETTE.get(name, MUTED)
-                x = left if narrow else left - 0.14 - wide
-                middle = under + air + (k + 0.5) * step - narrow * 0.06
-                at = middle - narrow * (step / 2 - 0.1)
-                style: dict[str, Any] = {"weight": "bold", "fontsize": size, "color": own}
+            gains.tick_params(labeltop=True, labelbottom=not narrow)
+            gains.set_ylim(bottom, top)
+            for k, (name, one) in enumerate(self.beside.items()):
+                _draw_gain(gains, k, found, name, one)
+            # On a narrow page names, and prices as numbers, stand above what they name.
+            begin = left if narrow else EDGE
+            _write_column(
+                figure, (begin, head - rise, tall), found, (bottom, top), [*self.names.values()],
+                [PALETTE.get(name, MUTED) for name in self.names],
+            )  # fmt: skip
+            first = look().width - EDGE - COLUMN * len(PRICES)
+            for i, price in enumerate(PRICES):
                 if narrow:
-                    style["path_effects"] = OFF_LINES
-                write(figure, x, at, words, va="center", **style)
-                named = place(figure, x, at - step / 2, wide, step)
-                named.set(xlim=(0, 1), ylim=(y - 0.5, y + 0.5), zorder=4)
-                named.axis("off")
-                # A name is as faint as its marks: seen through the page's color.
-                veil = {"color": PAGE, "lw": VEIL, "alpha": 1 - FADED, "label": "_veil"}
-                for style in (veil, {"color": MUTED, "lw": 0.9, "label": "_struck"}):
-                    named.plot(
-                        found["across"], found[f"row_{k}"], gid=moves("across", f"row_{k}"),
-                        solid_capstyle="butt", **style,
+                    at, words = first + i * COLUMN, [*map(_price, self.data[price])]
+                    write(figure, at, LINE / 2, price, va="center")
+                    _write_column(
+                        figure, (at, head - rise, tall), found, (bottom, top), words,
+                        [MUTED] * len(words),
                     )  # fmt: skip
+                else:
+                    corner = left + width + APART + i * (APART + PRICE), head
+                    _draw_prices(figure, (*corner, tall), found, (bottom, top), price)
+            # What is struck out is seen through the page's color.
+            over = look().width - EDGE if narrow else left + width
+            veil = place(figure, EDGE, head, over - EDGE, tall)
+            veil.set(xlim=(0, 1), ylim=(bottom, top), zorder=2)
+            veil.axis("off")
+            veil.fill_between(
+                found["across"], found["bottom"], found["cut"], color=PAGE, lw=0, alpha=VEIL,
+                label="_veil", gid=moves("across", "bottom", "cut"),
+            )  # fmt: skip
+            struck = place(figure, begin, head - rise, self.longest, tall)
+            struck.set(xlim=(0, 1), ylim=(bottom, top), zorder=3)
+            struck.axis("off")
+            for k in range(len(self.names)):
+                struck.plot(
+                    found[f"length_{k}"], found[f"struck_{k}"], color=MUTED, lw=0.9,
+                    label="_struck", solid_capstyle="butt", gid=moves(f"length_{k}", f"struck_{k}"),
+                )  # fmt: skip
+            ways = head - LINE * 1.5 - HEAD + 0.05
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
-                write(figure, x, head - LINE * (0.5 + narrow) - 0.05, way, ha=ha, va="center")
+                write(figure, x, ways, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
-            write(figure, zero, head - LINE / 2 - 0.05, NAME_OF_ZERO, **REFERRED)
-            keep_in_sight(figure, 0, under)
-            for i, (name, (_, ends, ticks)) in enumerate(PRICES.items()):
-                corner = left + width + apart + i * (apart + price), under
-                paid = place(figure, *corner, price, tall)
-                paid.set(xscale="log", ylim=gains.get_ylim())
-                set_axis(paid.xaxis, ends, {tick: str(tick) for tick in ticks})
-                paid.tick_params(labeltop=True)
-                paid.minorticks_off()
-                paid.set_yticks([])
-                paid.grid(axis="x")
-                paid.spines["left"].set_visible(False)
-                paid.set_axisbelow(True)
-                for x, y, who in zip(
-                    found[name], self.data["rows"], self.names.values(), strict=True
-                ):
-                    low = {"marker": "<", "mec": PAGE, "clip_on": False} if x < ends[0] else {}
-                    at = max(x, ends[0]) if x else np.nan
-                    paid.plot(
-                        [at],
-                        [y],
-                        label=f"{who}, {name}",
-                        **{"marker": "o", "ms": 5.5, "color": SHARED} | low,
-                    )
-                x = corner[0] + price / 2
-                write(figure, x, head - LINE / 2 - 0.05, name, ha="center", va="center")
-                beyond = place(figure, *corner, price, tall)
-                beyond.set(xscale="log", xlim=ends, ylim=gains.get_ylim(), zorder=3)
-                beyond.axis("off")
-                beyond.fill_between(
-                    found[f"{name}_beyond"], found["bottom"], found["top"], color=MUTED, lw=0,
-                    alpha=BEYOND, label="_beyond", gid=moves(f"{name}_beyond", "bottom", "top"),
-                )  # fmt: skip
-                beyond.plot(
-                    found[name], found[f"{name}_high"], "o", ms=5.5, color=INK, label="_high",
-                    gid=moves(name, f"{name}_high"),
-                )  # fmt: skip
+            write(figure, zero, ways, NAME_OF_ZERO, **REFERRED)
+            keep_in_sight(figure, 0, head)
         return figure
 
 
@@ -209,40 +213,79 @@ def _gain(one: Pooled) -> list[float]:
     return [round(float(value), 3) for value in (low, one.middle, high)]
 
 
-def _draw_gain(axes: Axes, y: float, name: str, one: Pooled) -> None:
-    """Draw a row as it is struck out, faint; what leaves the axis is an arrowhead."""
-    own, called = PALETTE.get(name, SHARED), reading.label(name)
-    axes.plot(
-        [one.low, one.high], [y, y], color=own, lw=3, solid_capstyle="butt", alpha=FADED,
-        label=f"{called}, interval",
-    )  # fmt: skip
-    marker: dict[str, Any] = {"marker": MARKERS.get(name, "o"), "ms": 8, "mew": 1.3}
-    axes.plot([one.middle], [y], color=PAGE, label="_clear", **marker)
-    axes.plot(
-        [one.middle], [y], color=own, alpha=FADED, mfc=own if one.word == "better" else "none",
-        label=f"{called}, middle", **marker,
-    )  # fmt: skip
-    keep_off_zero(axes, (one.low, one.high), y, GAINS)
-    low, high = GAINS
-    for end, marked, out in ((low, "<", one.low < low), (high, ">", one.high > high)):
-        if out:
-            axes.plot(
-                [end], [y], marked, ms=7, color=own, mew=0, clip_on=False,
-                label="_out",
-            )  # fmt: skip
+def _price(value: float) -> str:
+    return number_in_words(round(value, 1 if value > 1 else 2)) if value else "\N{EN DASH}"
 
 
-def _draw_fit(axes: Axes, k: int, found: dict[str, Any], name: str, word: str) -> None:
-    """Draw the interval and the middle of a row that is paid for."""
-    own, y = PALETTE.get(name, SHARED), f"fit_{k}"
+def _draw_gain(axes: Axes, k: int, found: dict[str, Any], name: str, one: Pooled) -> None:
+    """Draw the interval and the middle of a row; beyond the axis it is an arrowhead at its end."""
+    own, y, called = PALETTE.get(name, SHARED), f"row_{k}", reading.label(name)
     axes.plot(
-        found[f"gain_{k}"], found[y], color=own, lw=3, solid_capstyle="butt", label="_fit",
-        gid=moves(f"gain_{k}", y),
+        found[f"gain_{k}"], found[y], color=own, lw=3, solid_capstyle="butt",
+        label=f"{called}, interval", gid=moves(f"gain_{k}", y),
     )  # fmt: skip
     # A hollow marker is one of the page's color on another.
-    hollow = [] if word == "better" else [(PAGE, 5.6, 1.1)]
+    hollow = [] if one.word == "better" else [(PAGE, 5.6, 1.1)]
     for color, size, edge in ((own, 8, 1.3), *hollow):
         axes.plot(
             found[f"middle_{k}"], found[y], ls="", marker=MARKERS.get(name, "o"), ms=size, mew=edge,
-            color=color, label="_fit", gid=moves(f"middle_{k}", y),
+            color=color, label=f"{called}, middle", gid=moves(f"middle_{k}", y),
+        )  # fmt: skip
+    low, high = GAINS
+    for end, marker, out in (("left", "<", one.low < low), ("right", ">", one.high > high)):
+        if out:
+            axes.plot(
+                found[end], found[y], ls="", marker=marker, ms=7, color=own, mew=0, clip_on=False,
+                label="_out", gid=moves(end, y),
+            )  # fmt: skip
+
+
+def _write_column(
+    figure: Figure, corner: tuple[float, float, float], found: dict[str, Any],
+    ends: tuple[float, float], words: list[str], colors: list[str],
+) -> None:  # fmt: skip
+    """Write words at the rows, from inches to the right and down, over so many; they move along."""
+    x, y, tall = corner
+    low, high = ends
+    # A name stands behind the right end of the axes of what it names.
+    axes = place(figure, x - START - 0.01, y, 0.01, tall)
+    axes.set(xlim=(0, 1), ylim=ends)
+    axes.axis("off")
+    for k, (text, own) in enumerate(zip(words, colors, strict=True)):
+        row = f"row_{k}"
+        axes.plot(
+            found["middle_0"], found[row], ls="", color=own, label=text, gid=moves("middle_0", row)
+        )
+        at = y + tall * (high - found[row][0]) / (high - low)
+        write(figure, x, at, text, va="center", color=own, weight="bold", gid=LEADER)
+
+
+def _draw_prices(
+    figure: Figure, place_of: tuple[float, float, float], found: dict[str, Any],
+    ends: tuple[float, float], price: str,
+) -> None:  # fmt: skip
+    """Draw a panel of a price: a dot a row, strong if it is too high, and what is not paid."""
+    x, y, tall = place_of
+    _, across, ticks = PRICES[price]
+    paid = place(figure, x, y, PRICE, tall)
+    paid.set(xscale="log", ylim=ends)
+    set_axis(paid.xaxis, across, {tick: str(tick) for tick in ticks})
+    paid.tick_params(labeltop=True)
+    paid.minorticks_off()
+    paid.set_yticks([])
+    paid.grid(axis="x")
+    paid.spines["left"].set_visible(False)
+    paid.set_axisbelow(True)
+    write(figure, x + PRICE / 2, y - LINE * 1.5 - HEAD + 0.05, price, ha="center", va="center")
+    beyond = place(figure, x, y, PRICE, tall)
+    beyond.set(xscale="log", xlim=across, ylim=ends, zorder=3)
+    beyond.axis("off")
+    beyond.fill_between(
+        found[f"{price}_beyond"], found["bottom"], found["top"], color=MUTED, lw=0, alpha=BEYOND,
+        label="_beyond", gid=moves(f"{price}_beyond", "bottom", "top"),
+    )  # fmt: skip
+    for which, marker, own in (("row", "o", SHARED), ("low", "<", SHARED), ("high", "o", INK)):
+        beyond.plot(
+            found[price], found[f"{price}_{which}"], ls="", marker=marker, ms=5.5, color=own,
+            clip_on=False, label=f"_{which}", gid=moves(price, f"{price}_{which}"),
         )  # fmt: skip

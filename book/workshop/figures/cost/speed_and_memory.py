@@ -8,13 +8,13 @@ import numpy as np
 
 from workshop import plot
 from workshop.plot.panels import label_ticks
-from workshop.plot.style import MUTED, Figure, house_style, look
+from workshop.plot.style import MUTED, Figure, color, house_style, look
 from workshop.plot.text_layout import SMALL
 
 # Captions.
 TIMES = (
-    "A narrow layer is fastest when its members are stacked, a wide one when they share and get "
-    "few examples. Measured: a forward pass of a layer, four members, one thread."
+    "A wide layer is fastest when its members share and get few examples, a narrow one when they "
+    "are stacked. Measured: a forward pass of a layer, four members, one thread."
 )
 MEMORY = (
     "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales "
@@ -22,12 +22,14 @@ MEMORY = (
     "Adam, without what is needed for a moment only."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
+#: A layer in which memory is what one waits for.
+WIDE = 1024
 FOLDS = "forms weights \N{RIGHTWARDS ARROW}"
 OFF: Any = {"textcoords": "offset points", "fontsize": SMALL}
 
 
 class Times:
-    """Measured times of a layer, over those of four networks in turn.
+    """How many times as fast as four networks in turn a layer is.
 
     Parameters
     ----------
@@ -39,34 +41,38 @@ class Times:
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.passes = {(row["m"], row["B"]): row["forward"] for row in rows}
         self.choices = {"width": sorted({width for width, _ in self.passes})}
+        self.start = {"width": WIDE}
         self.batches = sorted({batch for _, batch in self.passes})
 
     def of(self, width: int, method: str) -> list[float | int]:
         """Return the medians of a method, one a batch size."""
-        return [self.passes[width, batch][method]["ratio"][1] for batch in self.batches]
+        return [1 / self.passes[width, batch][method]["ratio"][1] for batch in self.batches]
 
     def draw(self, width: int) -> Figure:
-        """Draw a curve a method over the batch size, and a line for four networks in turn."""
+        """Draw a curve an ensemble over the batch size, and a line for four networks in turn."""
         figure = plot.growth_curves(
             self.batches,
-            {method: self.of(width, method) for method in ("single", *METHODS)},
-            xlabel="examples in a batch",
-            ylabel="time, four networks in turn = 1",
+            {method: self.of(width, method) for method in METHODS},
+            xlabel="examples at once",
+            ylabel="times as fast as four networks in turn",
             log_x=True,
-            ylim=(0, 1.25),
+            ylim=(0, 2.5),
         )
         (axes,) = figure.axes
-        axes.axhline(1, color=MUTED, lw=1, zorder=0)
+        axes.axhline(1, color=color("single"), lw=1.4, zorder=0)
         with house_style():
-            axes.annotate("four networks in turn", (self.batches[0], 1), (0, 9), color=MUTED, **OFF)
+            axes.annotate(
+                "four networks in turn", (self.batches[0], 1), (0, -12), color=color("single"),
+                **OFF,
+            )  # fmt: skip
         return figure
 
     def say(self, width: int) -> str:
-        """Say what part of the time each ensemble takes with one example."""
+        """Say how many times as fast each ensemble is with one example."""
         deep, shared = (self.of(width, method)[0] for method in METHODS)
         return (
-            f"With one example a deep ensemble takes {deep:.2f} times as long as four networks in "
-            f"turn, a BatchEnsemble {shared:.2f} times."
+            f"With one example a BatchEnsemble is {shared:.1f} times as fast as four networks in "
+            f"turn, a deep ensemble {deep:.1f} times."
         )
 
 

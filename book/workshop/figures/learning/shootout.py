@@ -171,4 +171,4 @@ class Dots:
     def say(self, data: str) -> str:
         own = self.values[data]
         lowest = min(own, key=own.__getitem__)
-        return f"Of these {len(own)}, {brief(lowest)} has the lowest NLL on {data}."
+        return f"On {data} {brief(lowest)} has the lowest NLL of the {len(own)} methods shown."

@@ -29,19 +29,19 @@ from workshop.plot.panels import (
     panels,
     write,
 )
-from workshop.plot.predictive_bands import fill_band
+from workshop.plot.predictive_bands import BAND, fill_band
 from workshop.plot.style import AREA, DOUBT, INK, MUTED, Figure, color, house_style, look
 
 # Captions.
 CURVE = (
-    "More points make the red band narrow, and leave the gray one as wide as it is. Above: the "
-    "mean ± 2 standard deviations (σ), red for what is not known of the curve, gray for the "
-    "noise. Below: both σ. Shaded: the gap, where there are no points."
+    "More points make the red band narrow, and leave the dotted one as wide as it is. Above: the "
+    "mean ± 2 standard deviations (σ), red for what is not known of the curve, dotted for the "
+    "noise. Below: both σ, on a log scale. Shaded: the gap, where there are no points."
 )
 DRAWS = (
     "Four curves that may all be true say only roughly how much is not known; 64 say it well. "
     "Solid: exact. Thin and dashed: curves drawn from the posterior of 64 points, noise 0.2, and "
-    "their standard deviation."
+    "their standard deviation, on a log scale."
 )
 DIGIT = (
     "Members may agree on what is no digit. What one network says to a drawing, and members: "
@@ -50,12 +50,12 @@ DIGIT = (
 TRAINED = (
     "Their error is larger than their spread, and in the gap they agree more with more "
     "points and steps, without a clear change of the error. Five networks, root mean squares, "
-    "the noise left out, over 20 data sets with 95% intervals."
+    "the noise left out, over 20 data sets with 95% intervals; log scales."
 )
 METHODS = (
     "In the gap methods differ most, in their curves and in how far they doubt them. Mean ± 2 "
-    "standard deviations, with the noise, of a method and of one network, on one data set. Above: "
-    "nats a point, means over 20 data sets."
+    "standard deviations, with the noise, of a method, filled, and of one network, outlined, on "
+    "one data set. Above: nats a point, means over 20 data sets."
 )
 
 #: Of the grid: among the points, in the gap.
@@ -126,12 +126,14 @@ class Curve(Computed):
                 ("true curve", "not known", "noise"), ("mean ± 2σ", "σ of each part")
             )
             red, gray = {"color": DOUBT}, {"color": MUTED, "ls": (0, (1, 1))}
-            for alpha, edge, *ends in ((0.45, red, "low", "high"), (0.25, gray, "below", "above")):
-                band: dict[str, Any] = {"color": edge["color"], "alpha": alpha, "lw": 0}
-                low, high = (found[end] for end in ends)
-                curves.fill_between(GRID, low, high, gid=moves("grid", *ends), **band)
+            # Of two bands that lie over each other one is filled.
+            curves.fill_between(
+                GRID, found["low"], found["high"], color=DOUBT, alpha=0.45, lw=0,
+                gid=moves("grid", "low", "high"),
+            )  # fmt: skip
+            for width, edge, ends in ((1, red, ("low", "high")), (1.4, gray, ("below", "above"))):
                 for end in ends:
-                    curves.plot(GRID, found[end], lw=1, gid=moves("grid", end), **edge)
+                    curves.plot(GRID, found[end], lw=width, gid=moves("grid", end), **edge)
             curves.plot(GRID, found["mean"], color=DOUBT, gid=moves("grid", "mean"))
             line: dict[str, Any] = {"color": INK, "lw": 1.2, "ls": (0, (4, 3))}
             gid = moves("grid", "truth")
@@ -248,7 +250,8 @@ class BeliefsOfMethods:
                 own = self.beliefs[name]
                 larger = name != self.reference and own.method == "single"
                 ink = INK if larger else color(own.method)
-                fill_band(axes, x, own.mean, own.std, ink, label=name)
+                alpha = BAND if name == method else 0.0
+                fill_band(axes, x, own.mean, own.std, ink, alpha, label=name)
                 axes.plot(x, own.mean, color=ink, lw=2, label=name)
                 write(figure, left, row * LINE, name, color=ink, weight="bold")
                 for at, value in zip(columns, self.nll[name], strict=True):

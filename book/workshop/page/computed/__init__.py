@@ -64,6 +64,7 @@ def html(
         "words": figure.words,
         "drag": figure.drag,
         "edges": figure.edges,
+        "fold": figure.fold,
         "data": figure.data,
         "parts": sides(draw),
     }

@@ -170,24 +170,32 @@ const flow = (data, { time, width }) => {
   };
 };
 
-// Whom a budget pays for: which prices are too high, and which names are struck out.
-const budget = ({ better, rows, gains, ends, ...prices }, limits) => {
+// Whom a budget pays for: which prices are too high, who is left, and in which row each stands.
+const budget = ({ better, part, lengths, gains, ends, ...prices }, limits) => {
   const high = (price, k) => prices[price][k] > limits[price];
-  const out = rows.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
-  const found = {
-    fit: out.filter((gone) => !gone).length, said: better.reduce((sum, k) => 2 * sum + !out[k], 0),
-    across: [0, 1], bottom: [-0.5, -0.5], top: [rows.length, rows.length],
-  };
-  rows.forEach((row, k) => {
-    found[`row_${k}`] = Array(2).fill(out[k] ? row : NaN);
-    found[`fit_${k}`] = Array(3).fill(out[k] ? NaN : row);
-    found[`gain_${k}`] = gains[k];
-    found[`middle_${k}`] = Array(3).fill(gains[k][1]);
+  const out = gains.map((_, k) => Object.keys(limits).some((price) => high(price, k)));
+  const fit = out.filter((gone) => !gone).length;
+  const before = { true: fit + part, false: 0 };
+  const rows = out.map((gone) => -before[gone]++ || 0);
+  const found = { fit, said: better.reduce((sum, k) => 2 * sum + !out[k], 0), across: [0, 1] };
+  gains.forEach((gain, k) => {
+    found[`row_${k}`] = Array(3).fill(rows[k]);
+    found[`struck_${k}`] = Array(2).fill(out[k] ? rows[k] : NaN);
+    found[`length_${k}`] = [0, lengths[k]];
+    found[`gain_${k}`] = gain;
+    found[`middle_${k}`] = Array(3).fill(gain[1]);
   });
+  [found.left, found.right] = ends.gain.map((end) => Array(3).fill(end));
+  const all = (value) => Array(2).fill(value);
+  [found.bottom, found.cut, found.top] = [all(0.5 - rows.length - part), all(0.5 - fit - part / 2), all(1)];
   for (const price of Object.keys(limits)) {
-    found[price] = prices[price];
+    const least = ends[price][0];
+    const where = (holds) => rows.map((row, k) => (holds(prices[price][k], k) ? row : NaN));
+    found[price] = prices[price].map((own) => Math.max(own, least));
     found[`${price}_beyond`] = [limits[price], ends[price][1]];
-    found[`${price}_high`] = rows.map((row, k) => (high(price, k) ? row : NaN));
+    found[`${price}_row`] = where((own) => own >= least);
+    found[`${price}_low`] = where((own) => own > 0 && own < least);
+    found[`${price}_high`] = where((_, k) => high(price, k));
   }
   return found;
 };

@@ -11,9 +11,9 @@ from workshop.plot import style
 #: Colors of up to three classes, which are no method's.
 CLASSES = {"light": ("#b08a1e", "#0d4f63", "#5f9e4f"), "dark": ("#f2d35e", "#3a9db5", "#a6d98a")}
 #: How much of a method's color the band of the noise has, that of the members, and their edges.
-NOISE = {"light": 0.16, "dark": 0.14}
-DIFFER = {"light": 0.34, "dark": 0.46}
-EDGE = {"light": 0.4, "dark": 0.75}
+NOISE = {"light": 0.16, "dark": 0.26}
+DIFFER = {"light": 0.34, "dark": 0.5}
+EDGE = {"light": 0.4, "dark": 1}
 #: How much of the ink is in lines of members and of their mean.
 LIFT = {"light": 0.0, "dark": 0.5}
 
@@ -26,7 +26,7 @@ def labels_and_colors() -> dict[str, Any]:
         name = "dark" if dark else "light"
         colors = {method: own.get(color, color) for method, color in plot.PALETTE.items()}
         plain = {"ink": style.INK, "muted": style.MUTED, "grid": style.GRID, "page": style.PAGE}
-        plain |= {"doubt": style.DOUBT, "dots": style.MUTED if dark else style.INK}
+        plain |= {"doubt": style.DOUBT, "dots": style.INK}
         return {key: own.get(color, color) for key, color in plain.items()} | {
             "colors": colors,
             "classes": CLASSES[name],

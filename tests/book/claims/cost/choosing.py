@@ -67,13 +67,14 @@ says("all but MC dropout and gradient boosting",
      lambda: min(on_concrete(name, "coverage") for name in ("mc_dropout", "boosting"))
          == before()[-2])
 says("to 85% of the rows; afterwards all", lambda: before()[-3])
-says(["Of these two, and of no others", "ensemble and a BatchEnsemble are better, and cost",
+says(["these two are better than one network, whether", "of no other method can we say",
+      "ensemble and a BatchEnsemble are better, and cost",
       "not because nothing is better", "Both are better than one network on the",
       "A BatchEnsemble fits as well, is better"],
      lambda: [contest.words(reading.compared(tempered=t)) for t in (True, False)] == [WITH, BOTH])
 says("ensemble and a BatchEnsemble gain half a unit",
      lambda: all(beside(name, tempered=t).middle < -0.45 for name in BOTH for t in (True, False)))
-says("gains little on the typical data set, which",
+says("gains little on the typical data set, and",
      lambda: beside(TEMPERED).word == "unclear" and -0.1 < beside(TEMPERED).middle < 0)
 says("compared with one network each of them is",
      lambda: contest.unclear("swag", "laplace", "ivon"))
@@ -85,7 +86,7 @@ says("are no networks, and take none",
      lambda: reading.passes("linear") is reading.passes("boosting") is None)
 says("1 in all where only the last", lambda: reading.passes("laplace"))
 says("predicts in 1.4 times the time of one", lambda: reading.costs(DEEP)["predict_seconds"])
-says(["it is better if everybody has a temperature", "for everybody there is a third, TabM"],
+says(["it is better if everybody has a temperature", "TabM is better only if everybody has"],
      lambda: [beside("tabm", tempered=t).word for t in (True, False)] == ["better", "unclear"])
 says("four networks, takes six times",
      lambda: [reading.costs("tabm")[kind] for kind in ("num_stored", "train_seconds")])
