@@ -79,6 +79,19 @@ const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
   context.stroke();
 };
 
+// Across what is drawn less long than it is.
+const drawBreak = (context, ink, page, x, y, w, h) => {
+  const [long, short] = [Math.max(w, h), Math.min(w, h)];
+  for (const [color, shift, width] of [[page, 0, 6], [ink, -3.5, 1], [ink, 3.5, 1]]) {
+    context.beginPath();
+    for (let k = 0; k < 5; k += 1) {
+      const [along, across] = [0.75 * long + shift + (k % 2 ? 4 : -4), (k * short) / 4];
+      context.lineTo(x + (w > h ? along : across), y + (w > h ? across : along));
+    }
+    Object.assign(context, { strokeStyle: color, lineWidth: width }).stroke();
+  }
+};
+
 // A page that fingers move; there a picture on its way has fewer pixels, for which a phone has the time.
 const coarse = matchMedia("(pointer: coarse)");
 const sizedCanvas = (canvas, width, height, rough) => {
@@ -162,7 +175,11 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
     }
   }
-  context.strokeStyle = ink;
+  for (const { id, tile, alpha, x, y, w, h } of boxes) {
+    if (!tile?.cut || alpha < 1 || !/[WZgp]/.test(id[0])) continue;
+    drawBreak(context, ink, page, x, y, w, h);
+  }
+  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   for (const [alpha, path] of inner) {
     context.globalAlpha = 0.22 * alpha;
     context.stroke(path);

@@ -5,6 +5,7 @@ const SHAPED = 16; // up to so many matrices keep their shape; more are packed i
 const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
 const LINE = 15; // and of a layer alone, which is seen as a line up to there
+const [BROAD, THIN] = [2, 64]; // so many times as long as broad is a large layer alone at most, and one with fewer rows or columns is not large
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
@@ -19,6 +20,13 @@ const folded = (rows, columns, longest) => {
   const fold = (long, short) => (long > longest && long > 2 * short ? Math.round(Math.sqrt(long / short)) : 1);
   const [strips, bands] = [fold(rows, columns), fold(columns, rows)];
   return { strips, bands, w: (columns * strips) / bands, h: (rows * bands) / strips };
+};
+
+// A large one alone keeps its area, but not all of its shape: a break says so.
+const shortened = ({ rows, columns, plain }) => {
+  const [shape, most] = [columns / rows, plain ? 1 : BROAD];
+  const ratio = clamp(shape, 1 / most, most);
+  return { strips: 1, bands: 1, cut: ratio !== shape, w: Math.sqrt(rows * columns * ratio), h: Math.sqrt((rows * columns) / ratio) };
 };
 
 // Which entry of a matrix stands at this share of its width and height.
@@ -46,13 +54,13 @@ const tilesOf = (layers, only) => {
     tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
+  for (const tile of tiles) Object.assign(tile, only && Math.min(tile.rows, tile.columns) >= THIN ? shortened(tile) : folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -173,10 +181,11 @@ const portraitOf = (content, unit) => {
 };
 
 // The rooms of a picture: where its zones begin, and where each member stands, of all or so many that are seen.
-const roomsOf = (content, method, M, unit, frame, seen = M) => {
+const roomsOf = (content, method, M, unit, frame, most = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
+  const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
   // There one member has room beside W, unless that is so broad that it has the room.
   const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
@@ -204,11 +213,11 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   // Where nothing is stored once, nothing keeps its room.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
   const right = narrow ? { x: 0, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 2) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
-  const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
-  const rows = Math.ceil(seen / most);
+  const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
+  const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
   const step = narrow ? Math.max(slot.w, wide / across) : slot.w;
   // What all use as it is has one place.
@@ -216,8 +225,8 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot, above, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
-    second: stacked ? [0, sheet] : [bare + GAP, 0],
+    portrait, slot, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
+    second: stacked ? [0, sheet - portrait.top] : [bare + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
     // On whole pixels, so that equal members look equal.
@@ -225,10 +234,11 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   };
 };
 
-// All boxes of a method in their rooms, of members from one on. Of what all have, member 0's box stands for it.
-const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
-  const rooms = roomsOf(content, method, M, unit, frame, seen);
-  const shown = Math.min(seen, M - first);
+// All boxes of a method in their rooms, of those seen with a member. Of what all have, member 0's box stands for it.
+const compose = (content, method, M, unit, frame, most = M, member = 0) => {
+  const rooms = roomsOf(content, method, M, unit, frame, most);
+  const first = rooms.seen < M ? member - (member % rooms.seen) : 0;
+  const shown = Math.min(rooms.seen, M - first);
   const ghosts = Math.min(rooms.ghosts, shown);
   const { portrait, lengths, home, second, slotOf, strip } = rooms;
   const { body, has_members: members } = METHODS[method];

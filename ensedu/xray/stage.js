@@ -78,7 +78,7 @@ const makeStage = (on) => {
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : clamp(0.4 * width, 380, 470)) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (isWhole(state) ? frame : near);
@@ -93,8 +93,7 @@ const makeStage = (on) => {
   const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => {
-      const { seen } = extentOf(state, layers, unit);
-      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
+      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), extentOf(state, layers, unit).seen, state.member);
     });
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
@@ -348,7 +347,7 @@ const makeStage = (on) => {
     const groups = groupsOf(matrix.tile);
     const sides = (...words) => {
       const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
-      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}`;
+      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${matrix.tile.cut && words.length ? " (not to shape)" : ""}`;
     };
     below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
@@ -414,9 +413,9 @@ const makeStage = (on) => {
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       drawn.some(({ faint }) => faint) ? "Attention is fainter." : "",
-      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
+      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
-    pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);
+    pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
   };
 
