@@ -171,7 +171,7 @@ const makeGauge = (on) => {
       guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
       mark.style.insetInlineStart = `${(100 * guess.value) / across}%`;
       // No model has a count between two stops.
-      const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
+      const [unit, ratios] = [`${isAll(state) ? "" : "such "}${partOf(state)}s`, [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
       const said = guessed?.toFixed(2);
@@ -181,11 +181,11 @@ const makeGauge = (on) => {
     // One network after the other, and as many of them have a number as have room.
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
-    if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {
+    if (ticked !== (ticked = `${across} ${step} ${partOf(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const last = step * Math.floor(across / step + 1e-9);
       const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 100);
-      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
+      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     for (const role of ["scales", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));

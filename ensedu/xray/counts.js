@@ -102,6 +102,21 @@ const remembered = (of) => {
     return known.get(given);
   };
 };
+// The blocks of a large model: of each layer those whose names begin as its own does, as far as none is most of the model.
+const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
+const blocksOf = remembered((layers) => {
+  const begin = (depth) => {
+    const blocks = new Map();
+    return layers.map((layer) => {
+      const name = layer.name.split(".").slice(0, depth).join(".");
+      if (!blocks.has(name)) blocks.set(name, { name, layers: [] });
+      blocks.get(name).layers.push(layer);
+      return blocks.get(name);
+    });
+  };
+  const fits = (own) => new Set(own).size > 3 && own.every((block) => 3 * block.layers.length <= own.length);
+  return (layers.flatMap(matricesOf).length > SHAPED && [1, 2, 3, 4, 5].map(begin).find(fits)) || begin(99);
+});
 // Every number grows by the same with each member, so a list of layers is gone through once a method.
 const linesOf = remembered(() => ({}));
 const onLine = (layers, key, M, at) => {

@@ -1,7 +1,6 @@
 // Where everything stands: from a state to boxes, each with the area of the numbers that it stands for.
 // To the left what is stored once for all members, to the right what each member stores.
 const GAP = 12; // pixels between tiles
-const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
 const LINE = 15; // and of a layer alone, which is seen as a line up to there
@@ -11,6 +10,7 @@ const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const PAIRED = 14; // pixels of a second line of words
+const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
@@ -37,29 +37,31 @@ const entryAt = ({ strips, bands, rows, columns }, across, down) => {
 };
 
 // What has an area of its own: each matrix, each table, and all else that is stored beside.
-const tilesOf = (layers, only) => {
+const tilesOf = (layers, part) => {
   const tiles = [];
+  const only = part?.block ? null : part;
   let [others, biases] = [0, 0];
   layers.forEach((layer, at) => {
-    if (only && only.layer !== at) return;
-    (only ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
+    if (part && !(only ? only.layer === at : part.block.includes(layer))) return;
+    (part ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
       const [plain, rows, columns] = [!layer.matrices.length, rowsOf(matrix), columnsOf(matrix)];
-      tiles.push({ id: `${at}.${k}`, name: layer.name, kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
+      tiles.push({ id: `${at}.${k}`, block: blocksOf(layers)[at], faint: !only && /attention|attn/i.test(`${layer.name} ${layer.kind}`), kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
-    if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
+    if (!part) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
   });
   if (others) {
     const side = Math.sqrt(others);
-    tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
+    tiles.push({ id: "plain", block: null, layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
   for (const tile of tiles) Object.assign(tile, only && Math.min(tile.rows, tile.columns) >= THIN ? shortened(tile) : folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
+  if (part && !only) tiles.sort((one, other) => other.h - one.h); // low ones then stand below each other, beside a high one
   for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
-    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
+    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
     flat: w > 6 * h, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only?.drawn) && w <= 6 * h && h <= 6 * w, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
@@ -83,7 +85,8 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
+const shelves = ({ tiles, side, air, drawn: wanted, block }, unit, thin) => {
+  const named = block ? NAME : 0;
   const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
   const drawn = wanted && thin >= THICK;
   const strips = drawn ? 3 : 2; // of each vector: its means, its standard deviations, and what is drawn
@@ -91,7 +94,7 @@ const shelves = ({ tiles, side, air, drawn: wanted }, unit, thin) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
     const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
-    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: tile.plain ? apart : strips * s + near, below: tile.bias ? b + 1 + air : 0 };
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: named + (tile.plain ? apart : strips * s + near), below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
@@ -150,17 +153,11 @@ const rowsWithin = (items, wide, unit) => {
 
 // Many tiles in one square, those of a block of the model together, and apart from others.
 const packed = ({ tiles, side }, unit) => {
-  const grouped = (depth) => {
-    const groups = [];
-    for (const tile of tiles) {
-      const key = tile.name.split(".").slice(0, depth).join(".");
-      if (groups.at(-1)?.key === key) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
-      else groups.push({ key, tiles: [tile], size: tile.size });
-    }
-    return groups;
-  };
-  // So deep that none has most of the model.
-  const groups = [1, 2, 3].map(grouped).find((found) => found.length > 3 && found.every((one) => 3 * one.tiles.length <= tiles.length)) ?? grouped(99);
+  const groups = [];
+  for (const tile of tiles) {
+    if (groups.at(-1)?.block === tile.block) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
+    else groups.push({ block: tile.block, tiles: [tile], size: tile.size });
+  }
   const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
     const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
@@ -168,7 +165,7 @@ const packed = ({ tiles, side }, unit) => {
       const line = Math.min(w, h) > 5 ? 0.4 : 0;
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.key.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
+        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
       };
     });
   });
@@ -185,7 +182,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
+  const seen = doubled && (content.broad || content.block) ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
   // There one member has room beside W, unless that is so broad that it has the room.
   const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
@@ -249,7 +246,7 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
 
   const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: !content.shaped && /attention|attn/i.test(`${tile.name} ${tile.kind}`) };
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: tile.faint && (content.part || !content.shaped) };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {
@@ -331,15 +328,15 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
+// A layer or a block alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
-  if (!content.one) return fitting(content, M, frame, methods);
+  if (!content.part) return fitting(content, M, frame, methods);
   const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
+  return content.flat || content.tall || ((content.broad || content.block) && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
-  if (!content.one) return M;
+  if (!content.part) return M;
   const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;

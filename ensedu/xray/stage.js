@@ -81,7 +81,7 @@ const makeStage = (on) => {
     near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
-  const frameOf = (state) => (isWhole(state) ? frame : near);
+  const frameOf = (state) => (isAll(state) ? frame : near);
   const contentOf = (layers, only) => (only ? tilesOf(layers, only) : contents(layers));
   const cached = (name, of) => {
     if (!composed.has(name)) {
@@ -90,7 +90,7 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isAll(state) ? "all" : `${partOf(state)} ${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
     cached(`${method} ${keyOf(state, unit)}`, () => {
       return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), extentOf(state, layers, unit).seen, state.member);
@@ -272,7 +272,8 @@ const makeStage = (on) => {
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
       }
-      nameLayers(context, seen, layout);
+      if (isAll(state)) nameLayers(context, seen, layout);
+      else nameWithin(context, seen, layout);
     }
     nameVectors(context, seen, !isWhole(state), layout.first);
   };
@@ -313,10 +314,10 @@ const makeStage = (on) => {
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
-  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
+  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf, first }) => {
     inked(context, 12);
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
-      if (id[0] !== "W" || member > 0 || layer < 0) continue;
+      if (id[0] !== "W" || member > first || layer < 0) continue;
       const room = group ?? { w, h };
       const fits = (words) => context.measureText(words).width < room.w - 10;
       const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
@@ -331,6 +332,15 @@ const makeStage = (on) => {
       const [before, beside] = [member === 0 && x - long > 4, x + w + 5 + long < end];
       if (h < 20 && w > 80 && (before || beside || (member < 0 && w > long))) context.fillText(words, before ? x - long - 5 : beside ? x + w + 5 : x, before || beside ? y + h / 2 + 4 : y - 5);
       if (w < 20 && h > 80) writeAlong(context, words, x + w + 16 < frame.width ? x + w + 4 : x - 15, y + h / 2 - long / 2, Math.PI / 2);
+    }
+  };
+  // Above each layer of a block its name, or the end of it.
+  const nameWithin = (context, boxes, { first }) => {
+    inked(context, 12);
+    for (const { id, member, layer, x, y, w } of boxes) {
+      if (id[0] !== "W" || member > first) continue;
+      const name = titleWithin(on.layers(), layer);
+      context.fillText(context.measureText(name).width < w + GAP ? name : name.split(".").at(-1), x, y - 5);
     }
   };
   // Below a matrix its m and n, and below one that is not stored what makes it.
