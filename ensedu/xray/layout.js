@@ -125,30 +125,31 @@ const shelved = (sized, limit, apart) => {
 
 // Rectangles in the rows of one that is so wide: the next row begins where that makes them more square.
 const rowsWithin = (items, wide, unit) => {
-  const squareness = (row, area) => {
-    const high = (area * unit * unit) / wide;
-    return row.reduce((sum, { size }) => sum + Math.max((size * unit * unit) / high / high, (high * high) / (size * unit * unit)), 0) / row.length;
+  const areaOf = (row) => row.reduce((sum, { size }) => sum + size * unit * unit, 0);
+  const ratioOf = (item, row) => {
+    const ratio = areaOf([item]) / (areaOf(row) / wide) ** 2;
+    return Math.max(ratio, 1 / ratio);
   };
-  const places = [];
-  let [row, area, y] = [[], 0, 0];
-  const close = () => {
-    const h = (area * unit * unit) / wide;
-    let x = 0;
-    for (const item of row) {
-      const w = (item.size * unit * unit) / h;
-      places.push({ item, x, y, w, h });
-      x += w;
-    }
-    y += h;
-    [row, area] = [[], 0];
-  };
+  const squareness = (row) => row.reduce((sum, item) => sum + ratioOf(item, row), 0) / row.length;
+  const rows = [[]];
   for (const item of items) {
-    if (row.length && squareness([...row, item], area + item.size) > squareness(row, area)) close();
-    row.push(item);
-    area += item.size;
+    const row = rows.at(-1);
+    if (row.length && squareness([...row, item]) > squareness(row)) rows.push([item]);
+    else row.push(item);
   }
-  if (row.length) close();
-  return places;
+  // What is left at the end is no low row of its own.
+  const [before, end] = rows.slice(-2);
+  if (end && ratioOf(end[0], [...before, ...end]) < ratioOf(end[0], end)) rows.splice(-2, 2, [...before, ...end]);
+  let y = 0;
+  return rows.flatMap((row) => {
+    const [h, top] = [areaOf(row) / wide, y];
+    let x = 0;
+    y += h;
+    return row.map((item) => {
+      const w = areaOf([item]) / h;
+      return { item, x: (x += w) - w, y: top, w, h };
+    });
+  });
 };
 
 // Many tiles in one square, those of a block of the model together, and apart from others.

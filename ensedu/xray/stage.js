@@ -42,7 +42,7 @@ const makeStage = (on) => {
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const refusal = make("p");
-  const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
+  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, paler"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
@@ -272,6 +272,14 @@ const makeStage = (on) => {
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "muted");
       }
+      // What each member has of a last layer that is hardly seen.
+      const head = seen.find((box) => box.inner && box.look === "per_member" && box.tile?.head && box.member === layout.first && METHODS[chosen(state)].body && Math.min(box.w, box.h) < 8);
+      if (head) {
+        const { x, y, w, h, layer } = head;
+        Object.assign(inked(context, 12, "end"), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
+        const said = `${titleWithin(on.layers(), layer)}: ${plural(totalOf(countLayer(on.layers()[layer], chosen(state), 1)), "parameter")}`;
+        context.fillText(said, Math.max(x + w, context.measureText(said).width), y + h + 18);
+      }
       if (isAll(state)) nameLayers(context, seen, layout);
       else nameWithin(context, seen, layout);
     }
@@ -406,10 +414,11 @@ const makeStage = (on) => {
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
+    key.style.setProperty("--most", `var(--${isApart(method) && !METHODS[method].body ? "own" : "shared"})`);
     for (const look of looks) {
       const { role } = look.dataset;
       if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `computed${spreads(method) ? " from a draw" : ""}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
-      look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
+      look.hidden = role === "faint" ? !drawn.some(({ faint }) => faint) : role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
@@ -422,7 +431,6 @@ const makeStage = (on) => {
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      drawn.some(({ faint }) => faint) ? "Attention is fainter." : "",
       !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
