@@ -86,7 +86,7 @@ let [resting, changed] = [0, 0];
 const showRest = () => {
   clearTimeout(resting);
   const layers = layersOf(state);
-  bars.show(state, scopeOf(layers), isWhole(state));
+  bars.show(state, scopeOf(layers));
   tree.show(state, layers);
   map.show(state, scopeOf(layers));
 };
@@ -107,7 +107,7 @@ const draw = (now) => {
     shown = key;
     const scope = scopeOf(layers);
     const layer = isWhole(state) ? null : layers[state.layer];
-    if (bars.seen()) bars.show(state, scope, !layer);
+    if (bars.seen()) bars.show(state, scope);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);

@@ -93,11 +93,11 @@ const makeBars = (on) => {
   };
 
   // All widths are read before any is written.
-  const show = (state, layers, whole) => {
+  const show = (state, layers) => {
     const current = chosen(state);
     const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
     const most = Math.max(1, ...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, state.M))));
-    const what = whole ? "all" : `layer ${state.layer}`;
+    const [part, what] = [partOf(state), isAll(state) ? "" : `${partOf(state)} ${state.layer}`];
     clearTimeout(later);
     if (what !== of) [of, room] = [what, most];
     else if (most > room || most < room / 6) later = setTimeout(rescale, LET_GO, most);
@@ -120,14 +120,14 @@ const makeBars = (on) => {
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
       cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
       if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
-      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
+      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${part}; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
     rule.style.width = `${length * perNumber}px`;
-    setText(body.firstChild.children[3], whole ? "× one network" : "× one layer");
+    setText(body.firstChild.children[3], `× one ${part}`);
     setText(ruleWords, `= ${roundWords(length)}`);
-    setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
+    setText(element.querySelector("h2"), `What each method stores${what && ` of this ${part}`}`);
   };
   return { element, show, seen: () => seen, scale: () => `${track} ${room}` };
 };

@@ -163,7 +163,7 @@ const packed = ({ tiles, side }, unit) => {
     const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
     return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
-      const line = Math.min(w, h) > 5 ? 0.4 : 0;
+      const line = Math.min(w, h) > Math.max(5, w / 20, h / 20) ? 0.4 : 0; // what is thin keeps its area
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
         group: k ? null : { ...room, name: item.tiles.length > 1 ? item.block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
