@@ -137,17 +137,7 @@ def test_values_of_the_model_are_on_the_page():
     assert (values["rows"], list(base64.b64decode(values["bins"]))) == (3, levels)
 
 
-def test_names_lose_nothing():
-    with torch.device("meta"):
-        found = xray(
-            nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 5, batch_first=True), 12)
-        )
-    name, names = "", []
-    for coded in found.data()["names"]:
-        same, _, rest = coded.partition(":")
-        name = name[: int(same)] + rest
-        names.append(name)
-    assert names == [layer.name for layer in found.layers]
+def test_ten_thousand_layers_have_room():
     assert len(xray([3] * 10_001).html()) < 300_000
 
 

@@ -284,7 +284,7 @@ const stage = makeStage({
     if (box.layer < 0) return;
     if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member), isAll(state) ? "block" : "layer");
     else {
-      const [row, column] = entryAt(box.tile, across, down).map((at) => Math.max(0, at - 2));
+      const [row, column] = [down * box.tile.rows, across * box.tile.columns].map((at) => Math.max(0, Math.floor(at) - 2));
       change({ member: box.member < 0 ? state.member : box.member, row, column });
       goTo("numbers");
     }

@@ -17,14 +17,7 @@ const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
 const STOPS = [DEEP, SHARING, find(drawsFactors), find((key) => spreads(key) && !METHODS[key].has_members)];
 
-const nameAfter = (last, coded) => {
-  const cut = coded.indexOf(":");
-  return last.slice(0, Number(coded.slice(0, cut))) + coded.slice(cut + 1);
-};
-const decodeLayers = ({ names, shapes, rows }) => {
-  let last = "";
-  return names.map((coded, i) => ({ ...shapes[rows[i]], name: (last = nameAfter(last, coded)) }));
-};
+const decodeLayers = ({ names, shapes, rows }) => names.map((name, i) => ({ ...shapes[rows[i]], name }));
 const linear = (m, n, i, head) => ({
   name: String(i), kind: "Linear", shared: 0, biases: 0, kept: [0, 0], frozen: 0, bytes: 4, head,
   matrices: [{ key: "weight", m, n, size: m * n, bias: n, kernel: [], frozen: [false, false] }],

@@ -63,19 +63,10 @@ const sweptImage = (old, image, along) => {
   }
   return canvas;
 };
-// A texture, folded as its matrix is.
-const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) => {
-  for (let k = 0; k < strips * bands; k += 1) {
-    const [strip, band] = [k % strips, Math.floor(k / strips)];
-    context.drawImage(image, (band * image.width) / bands, (strip * image.height) / strips, image.width / bands, image.height / strips,
-      x + (strip * w) / strips, y + (band * h) / bands, w / strips, h / bands);
-  }
-};
-// Between strips, bands and the projections of attention a line of the page.
-const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
+// Between the projections of attention a line of the page.
+const drawSeams = (context, { tile: { seams } }, x, y, w, h) => {
   context.beginPath();
   for (let k = 1; k < seams; k += 1) context.moveTo(x + (k * w) / seams, y), context.lineTo(x + (k * w) / seams, y + h);
-  for (let k = 1; k < bands; k += 1) context.moveTo(x, y + (k * h) / bands), context.lineTo(x + w, y + (k * h) / bands);
   context.stroke();
 };
 
@@ -148,7 +139,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       Object.assign(context, { fillStyle: style, globalAlpha: seen });
       context.fillRect(x, y, w, h);
       context.globalAlpha = alpha;
-      if (image) drawTexture(context, image, box, x, y, w, h);
+      if (image) context.drawImage(image, x, y, w, h);
     };
     if (box.look === "made" && box.tile && box.inner) {
       // Many faint lines are drawn at once.
@@ -172,13 +163,10 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       fill(box.faint ? blended(colorAt(own, box.gray), page, 0.35) : colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
       if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
-      if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
+      if (!box.inner && box.id[0] === "W" && box.tile.seams > 1) drawSeams(context, box, x, y, w, h);
     }
   }
-  for (const { id, tile, alpha, x, y, w, h } of boxes) {
-    if (!tile?.cut || alpha < 1 || !/[WZgp]/.test(id[0])) continue;
-    drawBreak(context, ink, page, x, y, w, h);
-  }
+  for (const { id, tile, inner: packed, alpha, x, y, w, h } of boxes) if (tile?.cut && !packed && alpha === 1 && /[WZgp]/.test(id[0])) drawBreak(context, ink, page, x, y, w, h);
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   for (const [alpha, path] of inner) {
     context.globalAlpha = 0.22 * alpha;

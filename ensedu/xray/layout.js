@@ -2,9 +2,9 @@
 // To the left what is stored once for all members, to the right what each member stores.
 const GAP = 12; // pixels between tiles
 const MOST_TILES = 160;
-const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
-const LINE = 15; // and of a layer alone, which is seen as a line up to there
-const [BROAD, THIN] = [2, 64]; // so many times as long as broad is a large layer alone at most, and one with fewer rows or columns is not large
+const LONG = 2; // a side longer than so many sides of a square with all numbers is drawn less long
+// A layer alone is at most so many times as long as broad; but one with few rows or columns is seen as a line, of more than one up to so long a one.
+const [BROAD, FEW, LINE] = [2, 64, 15];
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
@@ -14,26 +14,11 @@ const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
-// A long matrix is folded into strips beside each other, a flat one into bands below each other; its
-// area stays.
-const folded = (rows, columns, longest) => {
-  const fold = (long, short) => (long > longest && long > 2 * short ? Math.round(Math.sqrt(long / short)) : 1);
-  const [strips, bands] = [fold(rows, columns), fold(columns, rows)];
-  return { strips, bands, w: (columns * strips) / bands, h: (rows * bands) / strips };
-};
-
-// A large one alone keeps its area, but not all of its shape: a break says so.
-const shortened = ({ rows, columns, plain }) => {
-  const [shape, most] = [columns / rows, plain ? 1 : BROAD];
-  const ratio = clamp(shape, 1 / most, most);
-  return { strips: 1, bands: 1, cut: ratio !== shape, w: Math.sqrt(rows * columns * ratio), h: Math.sqrt((rows * columns) / ratio) };
-};
-
-// Which entry of a matrix stands at this share of its width and height.
-const entryAt = ({ strips, bands, rows, columns }, across, down) => {
-  const cut = (share, parts) => [Math.floor(share * parts), (share * parts) % 1];
-  const [[strip, x], [band, y]] = [cut(across, strips), cut(down, bands)];
-  return [Math.floor(((strip + y) * rows) / strips), Math.floor(((band + x) * columns) / bands)];
+// Its area stays, but what is longer than so many times its breadth is drawn less long: a break says so.
+const shortened = ({ rows, columns }, most) => {
+  const shape = columns / rows;
+  const ratio = Math.min(most, Math.max(1 / most, shape));
+  return { cut: ratio !== shape, w: Math.sqrt(rows * columns * ratio), h: Math.sqrt((rows * columns) / ratio) };
 };
 
 // What has an area of its own: each matrix, each table, and all else that is stored beside.
@@ -55,9 +40,11 @@ const tilesOf = (layers, part) => {
     tiles.push({ id: "plain", block: null, layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, only && Math.min(tile.rows, tile.columns) >= THIN ? shortened(tile) : folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
+  const isLine = ({ rows, columns }) => Math.min(rows, columns) === 1 || (Math.min(rows, columns) < FEW && Math.max(rows, columns) <= LINE ** 2 * Math.min(rows, columns));
+  const mostOf = (tile) => (!only ? (LONG * side) ** 2 / (tile.rows * tile.columns) : isLine(tile) ? Infinity : tile.plain && tile.rows > 1 ? 1 : BROAD);
+  for (const tile of tiles) Object.assign(tile, shortened(tile, mostOf(tile)));
   if (part && !only) tiles.sort((one, other) => other.h - one.h); // low ones then stand below each other, beside a high one
-  for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
+  for (const tile of tiles) tile.seams = tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {

@@ -92,9 +92,7 @@ const makeStage = (on) => {
   };
   const keyOf = (state, unit) => `${state.width} ${state.depth} ${isAll(state) ? "all" : `${partOf(state)} ${state.layer}.${state.matrix} ${state.member} ${state.more}`} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
-    cached(`${method} ${keyOf(state, unit)}`, () => {
-      return compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), extentOf(state, layers, unit).seen, state.member);
-    });
+    cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(layers, onlyOf(state)), method, state.M, unit, frameOf(state), extentOf(state, layers, unit).seen, state.member));
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
     cached(`extent ${state.more} ${keyOf(state, unit)}`, () => {
@@ -134,7 +132,7 @@ const makeStage = (on) => {
     const { layer, matrix, member, texture: as } = box;
     const made = box.look === "made";
     const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, all, tile));
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${made ? `${from.draw} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, made ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix }, layers[layer], as, member, near ? 40 : 24, all));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -427,11 +425,10 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
+      !content.shaped ? "Each area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
