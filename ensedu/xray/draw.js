@@ -63,13 +63,6 @@ const sweptImage = (old, image, along) => {
   }
   return canvas;
 };
-// Between the projections of attention a line of the page.
-const drawSeams = (context, { tile: { seams } }, x, y, w, h) => {
-  context.beginPath();
-  for (let k = 1; k < seams; k += 1) context.moveTo(x + (k * w) / seams, y), context.lineTo(x + (k * w) / seams, y + h);
-  context.stroke();
-};
-
 // Across what is drawn less long than it is.
 const drawBreak = (context, ink, page, x, y, w, h) => {
   const [long, short] = [Math.max(w, h), Math.min(w, h)];
@@ -163,7 +156,8 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, shake 
       fill(box.faint ? blended(colorAt(own, box.gray), page, 0.35) : colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
       if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
-      if (!box.inner && box.id[0] === "W" && box.tile.seams > 1) drawSeams(context, box, x, y, w, h);
+      context.fillStyle = page; // between the projections of attention
+      for (let k = 1; !box.inner && box.id[0] === "W" && k < box.tile.seams; k += 1) context.fillRect(x + (k * w) / box.tile.seams - 0.5, y, 1, h);
     }
   }
   for (const { id, tile, inner: packed, alpha, x, y, w, h } of boxes) if (tile?.cut && !packed && alpha === 1 && /[WZgp]/.test(id[0])) drawBreak(context, ink, page, x, y, w, h);
