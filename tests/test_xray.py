@@ -1,5 +1,6 @@
 """The object that `xray` returns: its counts are those of converted models; bad input by name."""
 
+import base64
 import importlib
 import random
 import subprocess
@@ -132,20 +133,11 @@ def test_values_of_the_model_are_on_the_page():
         model.weight.copy_(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, -6.0]]))
     values = xray(model).data()["values"]["weight"]
     assert values["corner"] == [[1, 4], [2, 5], [3, -6]]
-    assert (values["rows"], values["most"]) == (3, 6)
+    levels = [148, 212, 169, 233, 190, 0]  # 127 is 0, and 0 is the largest below it
+    assert (values["rows"], list(base64.b64decode(values["bins"]))) == (3, levels)
 
 
-def test_names_lose_nothing():
-    with torch.device("meta"):
-        found = xray(
-            nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 5, batch_first=True), 12)
-        )
-    name, names = "", []
-    for coded in found.data()["names"]:
-        same, _, rest = coded.partition(":")
-        name = name[: int(same)] + rest
-        names.append(name)
-    assert names == [layer.name for layer in found.layers]
+def test_ten_thousand_layers_have_room():
     assert len(xray([3] * 10_001).html()) < 300_000
 
 

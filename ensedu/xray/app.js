@@ -25,7 +25,7 @@ const tellAround = (words) => {
 
 // One list for each layer, whose counts are then known.
 const alone = remembered((layer) => [layer]);
-const scopeOf = (layers) => (isWhole(state) ? layers : alone(layers[state.layer]));
+const scopeOf = (layers) => (isAll(state) ? layers : isWhole(state) ? blockOf(state) : alone(layers[state.layer]));
 let shown = ""; // what all but the picture shows
 const bases = new Map();
 // How large a number of the picture is at first: so that every method fits, of the network as it was given. Nothing
@@ -33,7 +33,7 @@ const bases = new Map();
 const baseOf = (state) => {
   const frame = stage.frame(state);
   const layer = Math.min(state.layer, GIVEN.length - 1);
-  const at = isWhole(state) ? "" : `${layer}.${state.matrix}`;
+  const at = isAll(state) ? "" : `${partOf(state)} ${layer}.${state.matrix}`;
   const key = `${at} ${frame.width} ${state.more}`;
   if (!bases.has(key)) {
     const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer }), fitted(state)), M, frame, fitted(state)));
@@ -86,7 +86,7 @@ let [resting, changed] = [0, 0];
 const showRest = () => {
   clearTimeout(resting);
   const layers = layersOf(state);
-  bars.show(state, scopeOf(layers), isWhole(state));
+  bars.show(state, scopeOf(layers));
   tree.show(state, layers);
   map.show(state, scopeOf(layers));
 };
@@ -107,7 +107,7 @@ const draw = (now) => {
     shown = key;
     const scope = scopeOf(layers);
     const layer = isWhole(state) ? null : layers[state.layer];
-    if (bars.seen()) bars.show(state, scope, !layer);
+    if (bars.seen()) bars.show(state, scope);
     formula.show(state, scope, layer);
     numbers.show(state, layers[state.layer]);
     controls.show(state, layers);
@@ -140,8 +140,8 @@ const choose = (method) => {
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
-const open = (layer, matrix = 0, member = state.member) => {
-  change(inSight({ ...state, view: "layer", layer, matrix, member, zoom: 0 }), { push: true, moves: true });
+const open = (layer, matrix = 0, member = state.member, view = "layer") => {
+  change(inSight({ ...state, view, layer, matrix, member, zoom: 0 }), { push: true, moves: true });
   controls.head.scrollIntoView({ block: "nearest" });
 };
 const goTo = (view) => {
@@ -240,8 +240,9 @@ const makeControls = () => {
     again.hidden = !varies(current);
     setText(deeper, current.view === "numbers" ? "See its picture" : "See its numbers");
     const name = nameOf(current);
-    loop.hidden = !isWhole(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
-    const places = [[isWhole(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["layer", isWhole(current) ? "" : titleOf(layer, current.layer)], ["numbers", current.view === "numbers" ? numbers.where() : ""]];
+    loop.hidden = !isAll(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
+    const block = isAll(current) || blockOf(current).length < 2 ? "" : titleOfBlock(layers, current.layer);
+    const places = [[isAll(current) ? current.view : TOP, name.length > 28 ? `${name.slice(0, 24)}…` : name], ["block", block], ["layer", isWhole(current) ? "" : titleWithin(layers, current.layer)], ["numbers", current.view === "numbers" ? numbers.where() : ""]];
     const key = JSON.stringify([places, current.view]);
     if (key !== steps) {
       steps = key;
@@ -251,8 +252,8 @@ const makeControls = () => {
         return k ? [" › ", step] : [step];
       }));
     }
-    lead.hidden = !isWhole(current);
-    setText(title, `${isWhole(current) ? name : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
+    lead.hidden = !isAll(current);
+    setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
     setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
@@ -281,9 +282,9 @@ const stage = makeStage({
   },
   press(box, [across, down]) {
     if (box.layer < 0) return;
-    if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member));
+    if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member), isAll(state) ? "block" : "layer");
     else {
-      const [row, column] = entryAt(box.tile, across, down).map((at) => Math.max(0, at - 2));
+      const [row, column] = [down * box.tile.rows, across * box.tile.columns].map((at) => Math.max(0, Math.floor(at) - 2));
       change({ member: box.member < 0 ? state.member : box.member, row, column });
       goTo("numbers");
     }
@@ -305,7 +306,7 @@ if (COMPACT) {
   root.append(controls.rest);
 }
 
-const leave = () => (!isWhole(state) ? goTo(state.view === "numbers" ? "layer" : TOP) : state.zoom > zoomThatFits(state) && fit());
+const leave = () => (isAll(state) ? state.zoom > zoomThatFits(state) && fit() : goTo(state.view === "numbers" ? "layer" : isWhole(state) || blockOf(state).length < 2 ? TOP : "block"));
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range])")) return;
   const act = {
@@ -342,7 +343,7 @@ showRest();
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total, before] = [[layers, SINGLE, 1], [layers, method, state.M], [earlier, method, state.M]].map(([of, each, M]) => of && totalOf(countAll(of, each, M)));
-  const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isWhole(state) ? "network" : "such layer"}`;
+  const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isAll(state) ? "" : "such "}${partOf(state)}`;
   return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.` };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.

@@ -93,11 +93,11 @@ const makeBars = (on) => {
   };
 
   // All widths are read before any is written.
-  const show = (state, layers, whole) => {
+  const show = (state, layers) => {
     const current = chosen(state);
     const one = totalOf(countAll(layers, SINGLE, 1)) || 1;
     const most = Math.max(1, ...KEYS.filter((method) => !DATA.refused[method]).map((method) => totalOf(countAll(layers, method, state.M))));
-    const what = whole ? "all" : `layer ${state.layer}`;
+    const [part, what] = [partOf(state), isAll(state) ? "" : `${partOf(state)} ${state.layer}`];
     clearTimeout(later);
     if (what !== of) [of, room] = [what, most];
     else if (most > room || most < room / 6) later = setTimeout(rescale, LET_GO, most);
@@ -120,14 +120,14 @@ const makeBars = (on) => {
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
       cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
       if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
-      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one network; `
+      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${part}; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
     rule.style.width = `${length * perNumber}px`;
-    setText(body.firstChild.children[3], whole ? "× one network" : "× one layer");
+    setText(body.firstChild.children[3], `× one ${part}`);
     setText(ruleWords, `= ${roundWords(length)}`);
-    setText(element.querySelector("h2"), whole ? "What each method stores" : "What each method stores of this layer");
+    setText(element.querySelector("h2"), `What each method stores${what && ` of this ${part}`}`);
   };
   return { element, show, seen: () => seen, scale: () => `${track} ${room}` };
 };
@@ -172,7 +172,7 @@ const makeGauge = (on) => {
       guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
       mark.style.insetInlineStart = `${(100 * guess.value) / across}%`;
       // No model has a count between two stops.
-      const [unit, ratios] = [isWhole(state) ? "networks" : "such layers", [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
+      const [unit, ratios] = [`${isAll(state) ? "" : "such "}${partOf(state)}s`, [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
       const said = guessed?.toFixed(2);
@@ -182,11 +182,11 @@ const makeGauge = (on) => {
     // One network after the other, and as many of them have a number as have room.
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
-    if (ticked !== (ticked = `${across} ${step} ${isWhole(state)}`)) {
+    if (ticked !== (ticked = `${across} ${step} ${partOf(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const last = step * Math.floor(across / step + 1e-9);
       const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 100);
-      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${isWhole(state) ? "network" : "layer"}${k > 1 ? "s" : ""}` : k)));
+      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     for (const role of ["scales", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));

@@ -17,14 +17,7 @@ const SHARING = find((key) => isModulated(key) && !spreads(key));
 // The way from matrices of their own to one distribution: what the slider goes through.
 const STOPS = [DEEP, SHARING, find(drawsFactors), find((key) => spreads(key) && !METHODS[key].has_members)];
 
-const nameAfter = (last, coded) => {
-  const cut = coded.indexOf(":");
-  return last.slice(0, Number(coded.slice(0, cut))) + coded.slice(cut + 1);
-};
-const decodeLayers = ({ names, shapes, rows }) => {
-  let last = "";
-  return names.map((coded, i) => ({ ...shapes[rows[i]], name: (last = nameAfter(last, coded)) }));
-};
+const decodeLayers = ({ names, shapes, rows }) => names.map((name, i) => ({ ...shapes[rows[i]], name }));
 const linear = (m, n, i, head) => ({
   name: String(i), kind: "Linear", shared: 0, biases: 0, kept: [0, 0], frozen: 0, bytes: 4, head,
   matrices: [{ key: "weight", m, n, size: m * n, bias: n, kernel: [], frozen: [false, false] }],
@@ -102,6 +95,21 @@ const remembered = (of) => {
     return known.get(given);
   };
 };
+// The blocks of a large model: of each layer those whose names begin as its own does, as far as none is most of the model.
+const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
+const blocksOf = remembered((layers) => {
+  const begin = (depth) => {
+    const blocks = new Map();
+    return layers.map((layer) => {
+      const name = layer.name.split(".").slice(0, depth).join(".");
+      if (!blocks.has(name)) blocks.set(name, { name, layers: [] });
+      blocks.get(name).layers.push(layer);
+      return blocks.get(name);
+    });
+  };
+  const fits = (own) => new Set(own).size > 3 && own.every((block) => 3 * block.layers.length <= own.length);
+  return (layers.flatMap(matricesOf).length > SHAPED && [1, 2, 3, 4, 5].map(begin).find(fits)) || begin(99);
+});
 // Every number grows by the same with each member, so a list of layers is gone through once a method.
 const linesOf = remembered(() => ({}));
 const onLine = (layers, key, M, at) => {

@@ -63,20 +63,17 @@ const sweptImage = (old, image, along) => {
   }
   return canvas;
 };
-// A texture, folded as its matrix is.
-const drawTexture = (context, image, { tile: { strips, bands } }, x, y, w, h) => {
-  for (let k = 0; k < strips * bands; k += 1) {
-    const [strip, band] = [k % strips, Math.floor(k / strips)];
-    context.drawImage(image, (band * image.width) / bands, (strip * image.height) / strips, image.width / bands, image.height / strips,
-      x + (strip * w) / strips, y + (band * h) / bands, w / strips, h / bands);
+// Across what is drawn less long than it is.
+const drawBreak = (context, ink, page, x, y, w, h) => {
+  const [long, short] = [Math.max(w, h), Math.min(w, h)];
+  for (const [color, shift, width] of [[page, 0, 6], [ink, -3.5, 1], [ink, 3.5, 1]]) {
+    context.beginPath();
+    for (let k = 0; k < 5; k += 1) {
+      const [along, across] = [0.75 * long + shift + (k % 2 ? 4 : -4), (k * short) / 4];
+      context.lineTo(x + (w > h ? along : across), y + (w > h ? across : along));
+    }
+    Object.assign(context, { strokeStyle: color, lineWidth: width }).stroke();
   }
-};
-// Between strips, bands and the projections of attention a line of the page.
-const drawSeams = (context, { tile: { seams, bands } }, x, y, w, h) => {
-  context.beginPath();
-  for (let k = 1; k < seams; k += 1) context.moveTo(x + (k * w) / seams, y), context.lineTo(x + (k * w) / seams, y + h);
-  for (let k = 1; k < bands; k += 1) context.moveTo(x, y + (k * h) / bands), context.lineTo(x + w, y + (k * h) / bands);
-  context.stroke();
 };
 
 // A page that fingers move; there a picture on its way has fewer pixels, for which a phone has the time.
@@ -135,7 +132,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
       Object.assign(context, { fillStyle: style, globalAlpha: seen });
       context.fillRect(x, y, w, h);
       context.globalAlpha = alpha;
-      if (image) drawTexture(context, image, box, x, y, w, h);
+      if (image) context.drawImage(image, x, y, w, h);
     };
     if (box.look === "made" && box.tile && box.inner) {
       // Many faint lines are drawn at once.
@@ -159,10 +156,12 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
       fill(box.faint ? blended(colorAt(own, box.gray), page, 0.35) : colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
       if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
-      if (!box.inner && box.id[0] === "W" && box.tile.seams * box.tile.bands > 1) drawSeams(context, box, x, y, w, h);
+      context.fillStyle = page; // between the projections of attention
+      for (let k = 1; !box.inner && box.id[0] === "W" && k < box.tile.seams; k += 1) context.fillRect(x + (k * w) / box.tile.seams - 0.5, y, 1, h);
     }
   }
-  context.strokeStyle = ink;
+  for (const { id, tile, inner: packed, alpha, x, y, w, h } of boxes) if (tile?.cut && !packed && alpha === 1 && /[WZgp]/.test(id[0])) drawBreak(context, ink, page, x, y, w, h);
+  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   for (const [alpha, path] of inner) {
     context.globalAlpha = 0.22 * alpha;
     context.stroke(path);

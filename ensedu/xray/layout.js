@@ -1,58 +1,55 @@
 // Where everything stands: from a state to boxes, each with the area of the numbers that it stands for.
 // To the left what is stored once for all members, to the right what each member stores.
 const GAP = 12; // pixels between tiles
-const SHAPED = 16; // up to so many matrices keep their shape; more are packed into a square
 const MOST_TILES = 160;
-const LONG = 2; // a side longer than so many sides of a square with all numbers is folded
-const LINE = 15; // and of a layer alone, which is seen as a line up to there
+const LONG = 2; // a side longer than so many sides of a square with all numbers is drawn less long
+// A layer alone is at most so many times as long as broad; but one with few rows or columns is seen as a line, of more than one up to so long a one.
+const [BROAD, FEW, LINE] = [2, 64, 15];
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
 const THICK = 6; // pixels, from which on a strip has room beside it for what is drawn from it
 const PAIRED = 14; // pixels of a second line of words
+const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
-// A long matrix is folded into strips beside each other, a flat one into bands below each other; its
-// area stays.
-const folded = (rows, columns, longest) => {
-  const fold = (long, short) => (long > longest && long > 2 * short ? Math.round(Math.sqrt(long / short)) : 1);
-  const [strips, bands] = [fold(rows, columns), fold(columns, rows)];
-  return { strips, bands, w: (columns * strips) / bands, h: (rows * bands) / strips };
-};
-
-// Which entry of a matrix stands at this share of its width and height.
-const entryAt = ({ strips, bands, rows, columns }, across, down) => {
-  const cut = (share, parts) => [Math.floor(share * parts), (share * parts) % 1];
-  const [[strip, x], [band, y]] = [cut(across, strips), cut(down, bands)];
-  return [Math.floor(((strip + y) * rows) / strips), Math.floor(((band + x) * columns) / bands)];
+// Its area stays, but what is longer than so many times its breadth is drawn less long: a break says so.
+const shortened = ({ rows, columns }, most) => {
+  const shape = columns / rows;
+  const ratio = Math.min(most, Math.max(1 / most, shape));
+  return { cut: ratio !== shape, w: Math.sqrt(rows * columns * ratio), h: Math.sqrt((rows * columns) / ratio) };
 };
 
 // What has an area of its own: each matrix, each table, and all else that is stored beside.
-const tilesOf = (layers, only, methods = STOPS) => {
+const tilesOf = (layers, part, methods = STOPS) => {
   const tiles = [];
+  const only = part?.block ? null : part;
   let [others, biases] = [0, 0];
   layers.forEach((layer, at) => {
-    if (only && only.layer !== at) return;
-    (only ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
+    if (part && !(only ? only.layer === at : part.block.includes(layer))) return;
+    (part ? sheetsOf : matricesOf)(layer).forEach((matrix, k) => {
       if (only && only.matrix !== k) return;
       const [plain, rows, columns] = [!layer.matrices.length, rowsOf(matrix), columnsOf(matrix)];
-      tiles.push({ id: `${at}.${k}`, name: layer.name, kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
+      tiles.push({ id: `${at}.${k}`, block: blocksOf(layers)[at], faint: !only && /attention|attn/i.test(`${layer.name} ${layer.kind}`), kind: layer.kind, layer: at, matrix: k, ...matrix, plain, rows, columns, head: layer.head });
     });
-    if (!only) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
+    if (!part) [others, biases] = [others + (layer.table ? 0 : layer.shared), biases + layer.biases];
   });
   if (others) {
     const side = Math.sqrt(others);
-    tiles.push({ id: "plain", name: "", layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
+    tiles.push({ id: "plain", block: null, layer: -1, matrix: -1, m: side, n: side, rows: side, columns: side, size: others, bias: 0, plain: true });
   }
   const side = Math.sqrt(tiles.reduce((sum, { size }) => sum + size, 0));
-  for (const tile of tiles) Object.assign(tile, folded(tile.rows, tile.columns, (only && !(tile.plain && tile.rows > 1) ? LINE : LONG) * side));
-  for (const tile of tiles) tile.seams = tile.strips > 1 ? tile.strips : tile.bands > 1 || tile.layer < 0 ? 1 : groupsOf(tile);
+  const isLine = ({ rows, columns }) => Math.min(rows, columns) === 1 || (Math.min(rows, columns) < FEW && Math.max(rows, columns) <= LINE ** 2 * Math.min(rows, columns));
+  const mostOf = (tile) => (!only ? (LONG * side) ** 2 / (tile.rows * tile.columns) : isLine(tile) ? Infinity : tile.plain && tile.rows > 1 ? 1 : BROAD);
+  for (const tile of tiles) Object.assign(tile, shortened(tile, mostOf(tile)));
+  if (part && !only) tiles.sort((one, other) => other.h - one.h); // low ones then stand below each other, beside a high one
+  for (const tile of tiles) tile.seams = tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
-    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), under: only ? UNDER : 0,
-    flat: w > 6 * h, broad: w > 2 * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
+    flat: w > 6 * h, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -75,7 +72,8 @@ const bundled = (tiles) => {
 const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
-const shelves = ({ tiles, side, air, drawn: wanted, vectors }, unit, thin) => {
+const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin) => {
+  const named = block ? NAME : 0;
   const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
   const drawn = wanted && thin >= THICK;
   const strips = vectors + Number(drawn); // of each vector: its means, its standard deviations, and what is drawn
@@ -83,7 +81,7 @@ const shelves = ({ tiles, side, air, drawn: wanted, vectors }, unit, thin) => {
     const [w, h] = [tile.w, tile.h].map((length) => Math.max(thin, length * unit));
     // As thick as so many numbers along that edge need.
     const [r, s, b] = [tile.m / h, tile.n / w, tile.bias / w].map((of) => Math.max(thin, of * unit * unit));
-    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: tile.plain ? apart : strips * s + near, below: tile.bias ? b + 1 + air : 0 };
+    return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: named + (tile.plain ? apart : strips * s + near), below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
   const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
@@ -114,53 +112,48 @@ const shelved = (sized, limit, apart) => {
 
 // Rectangles in the rows of one that is so wide: the next row begins where that makes them more square.
 const rowsWithin = (items, wide, unit) => {
-  const squareness = (row, area) => {
-    const high = (area * unit * unit) / wide;
-    return row.reduce((sum, { size }) => sum + Math.max((size * unit * unit) / high / high, (high * high) / (size * unit * unit)), 0) / row.length;
+  const areaOf = (row) => row.reduce((sum, { size }) => sum + size * unit * unit, 0);
+  const ratioOf = (item, row) => {
+    const ratio = areaOf([item]) / (areaOf(row) / wide) ** 2;
+    return Math.max(ratio, 1 / ratio);
   };
-  const places = [];
-  let [row, area, y] = [[], 0, 0];
-  const close = () => {
-    const h = (area * unit * unit) / wide;
-    let x = 0;
-    for (const item of row) {
-      const w = (item.size * unit * unit) / h;
-      places.push({ item, x, y, w, h });
-      x += w;
-    }
-    y += h;
-    [row, area] = [[], 0];
-  };
+  const squareness = (row) => row.reduce((sum, item) => sum + ratioOf(item, row), 0) / row.length;
+  const rows = [[]];
   for (const item of items) {
-    if (row.length && squareness([...row, item], area + item.size) > squareness(row, area)) close();
-    row.push(item);
-    area += item.size;
+    const row = rows.at(-1);
+    if (row.length && squareness([...row, item]) > squareness(row)) rows.push([item]);
+    else row.push(item);
   }
-  if (row.length) close();
-  return places;
+  // What is left at the end is no low row of its own.
+  const [before, end] = rows.slice(-2);
+  if (end && ratioOf(end[0], [...before, ...end]) < ratioOf(end[0], end)) rows.splice(-2, 2, [...before, ...end]);
+  let y = 0;
+  return rows.flatMap((row) => {
+    const [h, top] = [areaOf(row) / wide, y];
+    let x = 0;
+    y += h;
+    return row.map((item) => {
+      const w = areaOf([item]) / h;
+      return { item, x: (x += w) - w, y: top, w, h };
+    });
+  });
 };
 
 // Many tiles in one square, those of a block of the model together, and apart from others.
 const packed = ({ tiles, side }, unit) => {
-  const grouped = (depth) => {
-    const groups = [];
-    for (const tile of tiles) {
-      const key = tile.name.split(".").slice(0, depth).join(".");
-      if (groups.at(-1)?.key === key) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
-      else groups.push({ key, tiles: [tile], size: tile.size });
-    }
-    return groups;
-  };
-  // So deep that none has most of the model.
-  const groups = [1, 2, 3].map(grouped).find((found) => found.length > 3 && found.every((one) => 3 * one.tiles.length <= tiles.length)) ?? grouped(99);
+  const groups = [];
+  for (const tile of tiles) {
+    if (groups.at(-1)?.block === tile.block) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
+    else groups.push({ block: tile.block, tiles: [tile], size: tile.size });
+  }
   const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
     const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
     const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
     return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
-      const line = Math.min(w, h) > 5 ? 0.4 : 0;
+      const line = Math.min(w, h) > Math.max(5, w / 20, h / 20) ? 0.4 : 0; // what is thin keeps its area
       return {
         tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.key.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
+        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
       };
     });
   });
@@ -173,10 +166,11 @@ const portraitOf = (content, unit) => {
 };
 
 // The rooms of a picture: where its zones begin, and where each member stands, of all or so many that are seen.
-const roomsOf = (content, method, M, unit, frame, seen = M) => {
+const roomsOf = (content, method, M, unit, frame, most = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
+  const seen = doubled && (content.broad || content.block) ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
   // There one member has room beside W, unless that is so broad that it has the room.
   const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
@@ -204,11 +198,11 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet * (stacked ? 2 : 1) + content.under };
+  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
   const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
-  const most = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
-  const rows = Math.ceil(seen / most);
+  const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
+  const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
   const step = narrow || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
   // What all use as it is has one place.
@@ -216,8 +210,8 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot, above, across, rows, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
-    second: stacked ? [0, sheet] : [bare + GAP, 0],
+    portrait, slot, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
+    second: stacked ? [0, sheet - portrait.top] : [bare + GAP, 0],
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
     // On whole pixels, so that equal members look equal.
@@ -225,10 +219,11 @@ const roomsOf = (content, method, M, unit, frame, seen = M) => {
   };
 };
 
-// All boxes of a method in their rooms, of members from one on. Of what all have, member 0's box stands for it.
-const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
-  const rooms = roomsOf(content, method, M, unit, frame, seen);
-  const shown = Math.min(seen, M - first);
+// All boxes of a method in their rooms, of those seen with a member. Of what all have, member 0's box stands for it.
+const compose = (content, method, M, unit, frame, most = M, member = 0) => {
+  const rooms = roomsOf(content, method, M, unit, frame, most);
+  const first = rooms.seen < M ? member - (member % rooms.seen) : 0;
+  const shown = Math.min(rooms.seen, M - first);
   const ghosts = Math.min(rooms.ghosts, shown);
   const { portrait, lengths, home, second, slotOf, strip } = rooms;
   const { body, has_members: members } = METHODS[method];
@@ -239,7 +234,7 @@ const compose = (content, method, M, unit, frame, seen = M, first = 0) => {
 
   const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: !content.shaped && /attention|attn/i.test(`${tile.name} ${tile.kind}`) };
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: tile.faint && (content.part || !content.shaped) };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {
@@ -321,15 +316,15 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
+// A layer or a block alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
-  if (!content.one) return fitting(content, M, frame, methods);
+  if (!content.part) return fitting(content, M, frame, methods);
   const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
+  return content.flat || content.tall || ((content.broad || content.block) && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
-  if (!content.one) return M;
+  if (!content.part) return M;
   const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;

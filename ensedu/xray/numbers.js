@@ -336,8 +336,8 @@ const makeNumbers = (on) => {
     const whole = shelf.querySelector(".grid");
     if (still.matches || !whole || !box) return;
     const [there, here] = [whole.getBoundingClientRect(), element.getBoundingClientRect()];
-    const { strips, bands, columns, rows } = box.tile;
-    const [across, down] = strips * bands > 1 ? [0, 0] : [current.column / columns, current.row / rows];
+    const { columns, rows } = box.tile;
+    const [across, down] = [current.column / columns, current.row / rows];
     const scale = clamp((box.w * windowOf(current)) / Math.max(windowOf(current), columns) / there.width, 0.05, 1);
     shelf.animate([
       { transformOrigin: "0 0", transform: `translate(${box.x + across * box.w - (there.left - here.left) * scale}px, ${box.y + down * box.h - (there.top - here.top) * scale}px) scale(${scale})`, opacity: 0.3 },

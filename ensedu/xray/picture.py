@@ -5,7 +5,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -167,8 +166,7 @@ class XRay:
         kinds: dict[str, int] = {}
         rows = [kinds.setdefault(json.dumps(_shape(layer)), len(kinds)) for layer in self.layers]
         layers = {
-            # Names and shapes repeat: each name says how much of the one before it begins with.
-            "names": _front_coded([layer.name for layer in self.layers]),
+            "names": [layer.name for layer in self.layers],
             "shapes": [json.loads(kind) for kind in kinds],
             "rows": rows,
         }
@@ -233,18 +231,6 @@ def _shape(layer: Layer) -> dict[str, Any]:
         "shared": layer.shared, "biases": layer.biases, "kept": layer.kept,
         "frozen": layer.frozen, "bytes": layer.itemsize, "head": layer.head,
     }  # fmt: skip
-
-
-def _front_coded(names: list[str]) -> list[str]:
-    """Return each name as how many letters it has in common with the last, and the rest: 5:1."""
-    found = []
-    for last, name in pairwise(["", *names]):
-        same = next(
-            (i for i, (a, b) in enumerate(zip(last, name, strict=False)) if a != b),
-            min(len(last), len(name)),
-        )
-        found.append(f"{same}:{name[same:]}")
-    return found
 
 
 def _checked(curves: Mapping[str, Any] | None) -> dict[str, Any] | None:

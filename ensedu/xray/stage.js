@@ -42,7 +42,7 @@ const makeStage = (on) => {
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const refusal = make("p");
-  const looks = [...Object.entries(ROLE_WORDS), ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
+  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, paler"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
@@ -77,11 +77,11 @@ const makeStage = (on) => {
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 560 : clamp(0.4 * width, 420, 470) };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
-  const frameOf = (state) => (isWhole(state) ? frame : near);
-  const contentOf = (state, layers) => cached(`content ${state.width} ${state.depth} ${isWhole(state) || `${state.layer}.${state.matrix}`} ${state.more}`, () => tilesOf(layers, onlyOf(state), fitted(state)));
+  const frameOf = (state) => (isAll(state) ? frame : near);
+  const contentOf = (state, layers) => cached(`content ${state.width} ${state.depth} ${partOf(state)} ${isAll(state) ? "" : `${state.layer}.${state.matrix}`} ${state.more}`, () => tilesOf(layers, onlyOf(state), fitted(state)));
   const cached = (name, of) => {
     if (!composed.has(name)) {
       if (composed.size > 24) composed.clear();
@@ -89,12 +89,9 @@ const makeStage = (on) => {
     }
     return composed.get(name);
   };
-  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isWhole(state) ? "all" : `${state.layer}.${state.matrix} ${state.member}`} ${state.more} ${state.M} ${unit}`;
+  const keyOf = (state, unit) => `${state.width} ${state.depth} ${isAll(state) ? "all" : `${partOf(state)} ${state.layer}.${state.matrix} ${state.member}`} ${state.more} ${state.M} ${unit}`;
   const layoutOf = (state, layers, method, unit) =>
-    cached(`${method} ${keyOf(state, unit)}`, () => {
-      const { seen } = extentOf(state, layers, unit);
-      return compose(contentOf(state, layers), method, state.M, unit, frameOf(state), seen, seen < state.M ? state.member - (state.member % seen) : 0);
-    });
+    cached(`${method} ${keyOf(state, unit)}`, () => compose(contentOf(state, layers), method, state.M, unit, frameOf(state), extentOf(state, layers, unit).seen, state.member));
   // What all stops take at most, so that sharing moves nothing but the weights.
   const extentOf = (state, layers, unit) =>
     cached(`extent ${keyOf(state, unit)}`, () => {
@@ -136,7 +133,7 @@ const makeStage = (on) => {
     const { layer, matrix, member } = box;
     const [as, computed] = fast ? [`d${box.texture}`, true] : [box.texture, box.look === "made"];
     const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all, tile));
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -275,7 +272,16 @@ const makeStage = (on) => {
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
-      nameLayers(context, seen, layout);
+      // What each member has of a last layer that is hardly seen.
+      const head = seen.find((box) => box.inner && box.look === "per_member" && box.tile?.head && box.member === layout.first && METHODS[chosen(state)].body && Math.min(box.w, box.h) < 8);
+      if (head) {
+        const { x, y, w, h, layer } = head;
+        Object.assign(inked(context, 12, "end"), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
+        const said = `${titleWithin(on.layers(), layer)}: ${plural(totalOf(countLayer(on.layers()[layer], chosen(state), 1)), "parameter")}`;
+        context.fillText(said, Math.max(x + w, context.measureText(said).width), y + h + 18);
+      }
+      if (isAll(state)) nameLayers(context, seen, layout);
+      else nameWithin(context, seen, layout);
     }
     nameVectors(context, seen, !isWhole(state), layout.first, madeName(chosen(state)));
   };
@@ -316,11 +322,11 @@ const makeStage = (on) => {
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
-  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf }) => {
+  const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf, first }) => {
     inked(context, 12);
     const next = boxes.find(({ id }) => id[0] === "Z"); // what stands beside what all have
     for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
-      if (id[0] !== "W" || member > 0 || layer < 0) continue;
+      if (id[0] !== "W" || member > first || layer < 0) continue;
       const room = group ?? { w, h };
       const fits = (words) => context.measureText(words).width < room.w - 10;
       const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
@@ -337,6 +343,15 @@ const makeStage = (on) => {
       if (w < 20 && h > 80 && !next) writeAlong(context, words, x + w + 16 < frame.width ? x + w + 4 : x - 15, y + h / 2 - long / 2, Math.PI / 2);
     }
   };
+  // Above each layer of a block its name, or the end of it.
+  const nameWithin = (context, boxes, { first }) => {
+    inked(context, 12);
+    for (const { id, member, layer, x, y, w } of boxes) {
+      if (id[0] !== "W" || member > first) continue;
+      const name = titleWithin(on.layers(), layer);
+      context.fillText(context.measureText(name).width < w + GAP ? name : name.split(".").at(-1), x, y - 5);
+    }
+  };
   // Below a matrix its m and n, and below one that is not stored what makes it.
   const nameEdges = (context, { first, rows }, method) => {
     inked(context, 13, "center");
@@ -351,7 +366,7 @@ const makeStage = (on) => {
     const groups = groupsOf(matrix.tile);
     const sides = (...words) => {
       const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
-      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}`;
+      return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${matrix.tile.cut && words.length ? " (not to shape)" : ""}`;
     };
     below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
@@ -400,10 +415,11 @@ const makeStage = (on) => {
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
+    key.style.setProperty("--most", `var(--${isApart(method) && !METHODS[method].body ? "own" : "shared"})`);
     for (const look of looks) {
       const { role } = look.dataset;
       if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `${spreads(method) ? "drawn" : "computed"}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
-      look.hidden = role in count ? !count[role] : !drawn.some((box) => box.look === role);
+      look.hidden = role === "faint" ? !drawn.some(({ faint }) => faint) : role in count ? !count[role] : !drawn.some((box) => box.look === role);
     }
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
@@ -412,14 +428,12 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const folds = content.shaped && content.tiles.some(({ strips, bands }) => strips * bands > 1);
     const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      drawn.some(({ faint }) => faint) ? "Attention is fainter." : "",
-      !content.shaped ? "Each area is to scale, its shape is not." : folds ? "What is long is cut into strips." : thick ? "Thin lines are thicker than to scale." : "",
+      !content.shaped ? "Each area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
-    pager.show(layout.first, layout.first + layout.ghosts, extentOf(state, layers, unit).seen, layout.ghosts && state.M, members);
+    pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
   };
 

@@ -21,7 +21,7 @@ const FIELDS = {
   method: one(["", ...KEYS], OPENING < 0 ? SINGLE : ""),
   guess: real(1, MOST.members, null), // of how many networks four members take the room
   zoom: real(-16, 16, 0), // of lengths, as a power of 2
-  view: one(["model", "share", "map", "layer", "numbers"], "model"),
+  view: one(["model", "share", "map", "block", "layer", "numbers"], "model"),
   more: whole(0, 1, 0),
   hides: { start: "", read: String }, // members, methods: what a page around it shows only with more
   layer: counted(Math.max(0, GIVEN.length - 1, MOST.depth)),
@@ -39,8 +39,11 @@ const FIELDS = {
 const CALLED = { M: "members", view: "zoom", zoom: "scale" };
 const FIELD_OF = Object.fromEntries(Object.keys(FIELDS).map((key) => [CALLED[key] ?? key, key]));
 let START = Object.fromEntries(Object.entries(FIELDS).map(([key, { start }]) => [key, start]));
-const isWhole = ({ view }) => view !== "layer" && view !== "numbers";
-const onlyOf = (state) => (isWhole(state) ? null : { layer: state.layer, matrix: state.matrix });
+const partOf = ({ view }) => ({ block: "block", layer: "layer", numbers: "layer" })[view] ?? "network";
+const isWhole = (state) => partOf(state) !== "layer";
+const isAll = (state) => partOf(state) === "network";
+const blockOf = (state) => blocksOf(layersOf(state))[state.layer].layers;
+const onlyOf = (state) => (isAll(state) ? null : isWhole(state) ? { block: blockOf(state) } : { layer: state.layer, matrix: state.matrix });
 
 const encode = (state) =>
   Object.entries(FIELD_OF)
@@ -81,7 +84,7 @@ const settled = (state) => {
   const matrix = clamp(state.matrix, 0, sheets.length - 1);
   const edge = (place, length) => clamp(place, 0, Math.max(0, length - windowOf(state)));
   return {
-    ...state, layer, matrix, member: clamp(state.member, 0, state.M - 1),
+    ...state, layer, matrix, view: state.view === "block" && blocksOf(layers)[layer].layers.length < 2 ? "layer" : state.view, member: clamp(state.member, 0, state.M - 1),
     row: edge(state.row, rowsOf(sheets[matrix])), column: edge(state.column, columnsOf(sheets[matrix])),
   };
 };

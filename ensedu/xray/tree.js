@@ -1,6 +1,16 @@
 // The layers as a tree that opens and closes; what is closed is not built.
 const SPLIT = 60; // longer lists are cut into parts of so many
 const titleOf = (layer, at) => (DATA.sizes ? `layer ${at + 1}` : layer.name.split(".").map((part, k, all) => (/^\d+$/.test(part) ? `${k < all.length - 1 ? "block" : "layer"} ${part}` : part)).join(" › ") || "the layer");
+// Of a block, with what it stands in where another one is called alike; and of a layer within its block.
+const titleOfBlock = (layers, at) => {
+  const [last, before] = blocksOf(layers)[at].name.split(".").reverse();
+  const alike = new Set(blocksOf(layers).filter(({ name }) => name.split(".").at(-1) === last)).size > 1;
+  return `${alike && before ? `${before}, ` : ""}${last.replace(/^\d+$/, "block $&")}`;
+};
+const titleWithin = (layers, at) => {
+  const { name, layers: own } = blocksOf(layers)[at];
+  return own.length > 1 ? layers[at].name.slice(name.length + 1).replace(/^\d+$/, "layer $&") || layers[at].kind : titleOf(layers[at], at);
+};
 const shapeWords = ({ kind, table, matrices, shared, biases }) => {
   const named = DATA.sizes || !kind ? "" : `${kind}, `;
   if (table) return `${named}a table of ${digits(table.m)} × ${digits(table.n)}`;

@@ -73,17 +73,17 @@ const placesOf = (matrix, a, b) => {
 
 // A texture of so many entries a side where it is square, or of all entries of a side of at most so many: how a matrix looks from afar, from -1 to 1. `as` is "stored"
 // by all, a member's own, or what member i makes of it, W ∘ r sᵀ; or along one side r or s, stored, or as they are drawn.
-const texture = (state, layer, as, i, most, all, { strips, bands }) => {
+const texture = (state, layer, as, i, most, all) => {
   const matrix = sheetsOf(layer)[state.matrix];
   const bins = as === "own" ? null : binsOf(layer, matrix);
-  const cells = (length, across, along) => (length <= all ? length : Math.min(length, Math.ceil(most / across) * along));
-  const [rows, columns] = [cells(rowsOf(matrix), bands, strips), cells(columnsOf(matrix), strips, bands)];
+  const cells = (length) => (length <= all ? length : most);
+  const [rows, columns] = [cells(rowsOf(matrix)), cells(columnsOf(matrix))];
   const method = methodOf(layer, chosen(state));
   const spread = (kind, ...place) => (spreads(method) ? storedAt(state, layer, `σ${kind}`, kind === "W" ? -1 : i, ...place) * chanceOf(state, kind, i, ...place) : 0);
   const factor = (kind, k) => storedAt(state, layer, kind, i, k) + spread(kind, k);
   if (as.length < 3) {
     const [kind, drawn] = [as.at(-1), as.length > 1];
-    const [rows, columns] = kind === "r" ? [cells(matrix.m, 1, strips), 1] : [1, cells(matrix.n, 1, bands)];
+    const [rows, columns] = kind === "r" ? [cells(matrix.m), 1] : [1, cells(matrix.n)];
     return { rows, columns, at: (a, b) => (drawn ? factor(kind, a + b) : storedAt(state, layer, kind, i, a + b)) / 2 };
   }
   const at = (a, b) => {

@@ -10,14 +10,14 @@ __all__ = ["of_model"]
 
 MOST_BINS, CORNER = 64, 6
 #: So many bytes may all of them have, and so many of each are its corner and its names.
-ROOM, BESIDE = 115_000, 280
+ROOM, BESIDE = 105_000, 260
 
 
 def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:
     """Return by name of a weight its means over bins, a byte each, and its first 6 × 6 numbers.
 
-    A bin has 0 to 254: 127 stands for 0, and the ends for the largest bin's size either way, which
-    stands beside them. Nothing for tensors without values.
+    A bin has 0 to 254: 127 stands for 0, and the ends for the largest bin's size either way.
+    Nothing for tensors without values.
     """
     tables = [(layer.table,) if layer.table else layer.matrices for layer in reading.layers]
     matrices = [matrix for table in tables for matrix in table]
@@ -42,7 +42,6 @@ def _binned(weight: Any, side: int, outputs: int) -> dict[str, Any]:
     levels = (127 + 127 * bins / most).round().byte()
     return {
         "rows": bins.shape[0],
-        "most": float(f"{most:.3g}"),
         "bins": base64.b64encode(bytes(levels.flatten().tolist())).decode(),
         "corner": [[float(f"{x:.3g}") for x in row] for row in flat[:CORNER, :CORNER].tolist()],
     }

@@ -199,9 +199,9 @@ def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, 
         assert f"W{'₀₁₂₃'[1 + shown]}" in then and "W₁" not in then and "W" in then
 
 
-@pytest.mark.parametrize(("viewport", "sides"), [(DESK, (0.2, 0.25)), (PHONE, (0.6, 0.75))])
+@pytest.mark.parametrize(("viewport", "sides"), [(DESK, (0.2, 0.27)), (PHONE, (0.7, 0.7))])
 def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, sides, opened):
-    """What is broad has the room of a phone; a long table is cut into strips, and is there once."""
+    """What is long is drawn less long, and so is not low; a table is there once."""
     model = nn.Sequential(nn.Embedding(8000, 256), nn.Linear(256, 1024), nn.Linear(1024, 8000))
     with opened(xray(model), "#share=1", viewport=viewport) as page:
         for at, (letter, side) in enumerate(zip(("Table", "W"), sides, strict=True)):
@@ -218,8 +218,61 @@ def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, side
             across = range(0, int(place["width"]), 10)
             along = [pointed(x, 10 * down.index(letter) + 15) for x in across]
             assert along.count(letter) >= side * len(along)
+            assert 10 * down.count(letter) > 120
+            assert "its shape is not" in words(page, ".drawn")
             if letter == "Table":
                 assert {*along, *down} == {"Table", ""}
+
+
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        block = nn.TransformerEncoderLayer(64, 2, 200, batch_first=True)
+        self.embed, self.blocks = nn.Embedding(100, 64), nn.TransformerEncoder(block, 6).layers
+        self.norm, self.head = nn.LayerNorm(64), nn.Linear(64, 3)
+
+
+def test_a_block_is_a_level_between_a_large_model_and_its_layers(opened):
+    picture = xray(Blocks())
+    inside = [layer for layer in picture.layers if layer.name.startswith("blocks.4.")]
+    own = sum(m.numbers + m.biases for layer in inside for m in layer.matrices)
+    own += sum(layer.shared + layer.biases for layer in inside)
+    with opened(picture, "#method=single") as page:
+
+        def press(name):
+            place = page.locator(".canvas").bounding_box()
+            for y, x in product(range(40, int(place["height"]), 12), range(4, 700, 12)):
+                page.mouse.move(place["x"] + x, place["y"] + y)
+                if f" {name}:" in words(page, ".pointed"):
+                    page.mouse.down()
+                    page.mouse.up()
+                    page.evaluate(REST)
+                    return
+            raise AssertionError(name)
+
+        press("blocks › block 4 › linear2")
+        assert words(page, ".path") == "Blocks › block 4"
+        assert words(page, ".gauge strong") == f"{own:,}"
+        address = page.evaluate("() => location.hash")
+        press("blocks › block 4 › linear2")
+        crumbs = "Blocks › block 4 › linear2"
+        assert words(page, ".path") == crumbs
+        page.get_by_role("button", name="See its numbers").click()
+        page.keyboard.press("Escape")
+        assert words(page, ".path") == crumbs
+        page.keyboard.press("Escape")
+        assert words(page, ".path") == "Blocks › block 4"
+        page.keyboard.press("Escape")
+        assert not page.locator(".path").get_by_role("button", name="block").count()
+        for where in ("Blocks › block 4", crumbs):
+            page.go_back()
+            assert words(page, ".path") == where
+        page.locator(".path").get_by_role("button", name="block 4").click()
+        assert words(page, ".path") == "Blocks › block 4"
+    with opened(picture, address) as page:
+        assert words(page, ".gauge strong") == f"{own:,}"
+        page.locator(".path").get_by_role("button", name="Blocks").click()
+        assert words(page, ".gauge strong") == f"{picture.counts['single'].total:,}"
 
 
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):

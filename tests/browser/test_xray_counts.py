@@ -50,7 +50,7 @@ def test_models_count_as_in_python(blank):
     assert counted(blank, cases) == [picture.counts[method] for picture, method, _ in cases]
 
 
-def test_an_area_is_a_number_of_parameters_however_it_is_folded(blank):
+def test_an_area_is_a_number_of_parameters_whatever_its_shape(blank):
     with warnings.catch_warnings(), torch.device("meta"):
         warnings.simplefilter("ignore")
         pictures = [xray(build(), **given) for build, given in MODELS.values()]
