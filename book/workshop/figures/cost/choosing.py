@@ -47,7 +47,7 @@ REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALE
 #: Inches: of a row, from its marks up to its name, and above all rows; wide and narrow.
 ROW, NAME, ABOVE = (0.275, 0.43), (0, 0.21), (0.14, 0.38)
 #: Inches: between panels, of one of prices, and of a column of prices on a narrow page.
-APART, PRICE, COLUMN = 0.24, 0.72, 0.61
+APART, PRICE, COLUMN = 0.24, 0.72, 0.63
 #: Inches above the first ticks, beside what is written there.
 HEAD = 0.14
 #: Rows between who remains and who is struck out.
