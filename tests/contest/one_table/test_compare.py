@@ -22,7 +22,7 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from ensedu import command, contest
-from ensedu.command.compare_table import OPTIONS
+from ensedu.command import COMPARE_OPTIONS
 from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_split import SCORED_STARTS, run_split
@@ -551,7 +551,9 @@ def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypat
     asked, usual = {}, inspect.signature(compare).parameters
     monkeypatch.setattr(contest, "compare", lambda *_, **given: asked.update(given) or found)
     command.main(["compare", str(path), "--target", "y", "--save", "kept"])
-    assert [asked[name] for name in OPTIONS] == [usual[name].default for name in OPTIONS]
+    assert [asked[name] for name in COMPARE_OPTIONS] == [
+        usual[name].default for name in COMPARE_OPTIONS
+    ]
     said = capsys.readouterr().out
     answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
     assert found.data["answer"].startswith(answer) and report in said
