@@ -14,8 +14,6 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.tasks import SplitData, Task
 from ensedu.methods import METHODS
 
-__all__ = ["LENGTH_FRACTIONS", "Contestant", "Job", "Setting", "Trained"]
-
 #: How long a training may be, as fractions of the task's epochs; its rate falls to 0 in each.
 LENGTH_FRACTIONS = (0.125, 0.35, 1.0)
 

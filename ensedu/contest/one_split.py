@@ -15,17 +15,6 @@ from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import SplitData, Task, split_of
 
-__all__ = [
-    "FAILED_NLL",
-    "SCORED_STARTS",
-    "Choice",
-    "choose",
-    "fresh_start",
-    "run_split",
-    "score_trained",
-    "seed_of",
-]
-
 #: Trainings of the chosen setting that are scored; none of them was seen in choosing.
 SCORED_STARTS = 4
 #: What a forecast counts that is not finite.

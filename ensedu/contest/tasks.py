@@ -16,8 +16,6 @@ from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.splits import check_targets
 
-__all__ = ["NOISE", "SHARES", "SPLITS", "SplitData", "Task", "rows_of_split", "split_of"]
-
 #: Splits of a task: every row is in the test part of one of them.
 SPLITS = 5
 #: The parts of a split's rows, beside a fifth to test on, as parts of all.

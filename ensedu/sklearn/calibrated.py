@@ -10,8 +10,6 @@ from numpy.random import Generator
 from ensedu import uncertainty as un
 from ensedu.common import checks
 
-__all__ = ["Calibrated"]
-
 
 class Calibrated:
     """What is done with a conformal calibration, whatever the model."""

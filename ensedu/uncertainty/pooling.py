@@ -14,18 +14,6 @@ from ensedu.common import checks
 from ensedu.common.array_checks import check_array, check_finite
 from ensedu.uncertainty.paired import MeanDifference, resampled
 
-__all__ = [
-    "ALPHA",
-    "DELTA",
-    "LEAST_SOURCES",
-    "Pooled",
-    "TaskDifference",
-    "TaskScores",
-    "pooled",
-    "task_difference",
-    "verdict",
-]
-
 #: Units within which a difference is practically none.
 DELTA = 0.25
 #: With which probability one difference or more may be found where none is.

@@ -16,7 +16,7 @@ import numpy as np
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.one_split import SCORED_STARTS, seed_of
-from ensedu.contest.one_table.verdicts import verdicts
+from ensedu.contest.one_table.findings import verdicts
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
 from ensedu.uncertainty.pooling import TaskScores

@@ -21,8 +21,7 @@ from ensedu.contest.jobs import Contestant
 from ensedu.contest.one_split import fresh_start
 from ensedu.contest.one_table.estimators import TableClassifier, TableEstimator, TableRegressor
 from ensedu.contest.one_table.findings import Findings, analyze
-from ensedu.contest.one_table.folds import COSTS, FoldResult, run_fold
-from ensedu.contest.one_table.ledger import Ledger
+from ensedu.contest.one_table.folds import COSTS, FoldResult, Ledger, run_fold
 from ensedu.contest.one_table.plans import ComparisonPlan, comparison_plan, make_task, shorten
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.report import page
@@ -30,8 +29,6 @@ from ensedu.contest.one_table.tables import PreparedTable, prepare_table
 from ensedu.contest.one_table.words import describe_plan, describe_table, report_json, sentences
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split, split_of
 from ensedu.data import encoder
-
-__all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

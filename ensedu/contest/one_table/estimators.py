@@ -14,8 +14,6 @@ from ensedu.contest.jobs import Trained
 from ensedu.sklearn.calibrated import Calibrated
 from ensedu.uncertainty.conformal import Conformal
 
-__all__ = ["TableClassifier", "TableEstimator", "TableRegressor"]
-
 
 class TableEstimator(Calibrated):
     """A contestant that was trained, as an estimator for frames of new rows, read as the table was.

@@ -10,13 +10,10 @@ from ensedu import colors
 from ensedu.common.html_page import html_page
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_table import words
-from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.findings import Findings, Verdict
 from ensedu.contest.one_table.folds import COSTS
-from ensedu.contest.one_table.verdicts import Verdict
 from ensedu.contest.one_table.words import digits
 from ensedu.methods import METHODS
-
-__all__ = ["page"]
 
 
 def page(findings: Findings) -> str:

@@ -18,8 +18,6 @@ from ensedu.data import clean
 from ensedu.data.cleaning import MISSING, MOST_CATEGORIES
 from ensedu.sklearn.rows import as_numbers, groups_of_rows, looks_grouped
 
-__all__ = ["Column", "PreparedTable", "RowReader", "TableDescription", "prepare_table", "read_file"]
-
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
 #: So many different whole numbers, or fewer, are classes; fewer groups, or times, are none.

@@ -13,8 +13,6 @@ from ensedu.contest.forecasts import ClassForecast, Forecast, NumericForecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
 
-__all__ = ["SklearnModel", "boosting_rounds", "train_boosting", "train_linear"]
-
 #: Of probabilities: of a class that no row to fit on has, among others.
 LEAST_PROBABILITY = 1e-6
 #: Rounds of boosting; with several classes each round is a tree a class.

@@ -15,8 +15,6 @@ from ensedu.contest.trainers.networks import (
 )
 from ensedu.torch import mlp
 
-__all__ = ["Mimo", "train_mimo"]
-
 
 class Mimo(nn.Module):
     """A network of M inputs side by side, (B, M · m) -> (B, M · k), as M members of a batch.

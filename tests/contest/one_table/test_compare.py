@@ -27,10 +27,10 @@ from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_split import SCORED_STARTS, run_split
 from ensedu.contest.one_table import plans
-from ensedu.contest.one_table.compare import run_fold
+from ensedu.contest.one_table.findings import measure_coverage, rows_to_settle, verdicts
+from ensedu.contest.one_table.folds import run_fold
 from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
-from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
 from ensedu.contest.one_table.words import describe_plan
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
 from ensedu.uncertainty import holm, resampled
