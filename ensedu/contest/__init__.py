@@ -21,7 +21,7 @@ ivon-opt tabm``.
 """
 
 from ensedu.common.checks import optional
-from ensedu.uncertainty.pooling import Pooled, TaskDifference, TaskScores, pooled, verdict
+from ensedu.uncertainty.meta_analysis import Pooled, TaskDifference, TaskScores, pooled, verdict
 
 optional("torch", "sklearn")
 

@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_rng
-from ensedu.common.history import EpochRow, History
-from ensedu.common.minibatches import (
+from ensedu.common.training_loop import (
+    EpochRow,
+    History,
     check_same_rows,
     checked_batch_size,
     members_to_split,

@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ensedu.common.minibatches import members_to_split
+from ensedu.common.training_loop import members_to_split
 from ensedu.methods import METHODS
 from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer
 from ensedu.torch.dropout import MCDropout

@@ -134,7 +134,7 @@ DEFINITIONS = {
         [(a < b) + 0.5 * (a == b) for a in inside for b in outside]
     ),
     "paired": paired,
-    "resampled": lambda differences: paired(differences, overlap=10 / 90),
+    "corrected_t": lambda differences: paired(differences, overlap=10 / 90),
     "holm": lambda p: [min(1, max(q * sum(p >= q) for q in p if q <= one)) for one in p],
 }  # fmt: skip
 ELSEWHERE = {"quantile", "interval", "smallest_set", "interval_score", "conformal_quantile"}
@@ -172,7 +172,7 @@ def test_bins_and_levels_are_those_that_are_asked_for(seed, bins, level):
     d = logits[:9, 0]
     found, expected = un.paired(d, level), stats.ttest_1samp(d, 0).confidence_interval(level)
     assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-9, abs=1e-12)
-    wide = un.resampled(d, level=level, train=90, test=10)
+    wide = un.corrected_t(d, level=level, train=90, test=10)
     assert wide.high - wide.low == pytest.approx(2**0.5 * (found.high - found.low), rel=1e-9)
     # Labels serve as well as probabilities.
     assert un.disagreement(np.stack([labels, labels, 1 + labels])) == pytest.approx(2 / 3)

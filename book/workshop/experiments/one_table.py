@@ -19,7 +19,7 @@ from ensedu.contest.one_split import SCORED_STARTS, seed_of
 from ensedu.contest.one_table.findings import verdicts
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
-from ensedu.uncertainty.pooling import TaskScores
+from ensedu.uncertainty.meta_analysis import TaskScores
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2

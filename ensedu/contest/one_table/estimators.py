@@ -11,7 +11,7 @@ from numpy.random import Generator
 from ensedu import uncertainty as un
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Trained
-from ensedu.sklearn.calibrated import Calibrated
+from ensedu.sklearn.estimator import Calibrated
 from ensedu.uncertainty.conformal import Conformal
 
 

@@ -20,9 +20,9 @@ from ensedu.contest.one_table.folds import COSTS, FoldResult
 from ensedu.contest.one_table.plans import ComparisonPlan
 from ensedu.contest.one_table.tables import PreparedTable, TableDescription
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
-from ensedu.uncertainty import holm, resampled
+from ensedu.uncertainty import corrected_t, holm
 from ensedu.uncertainty.conformal import conformal_rank
-from ensedu.uncertainty.pooling import ALPHA, DELTA, TaskScores, verdict
+from ensedu.uncertainty.meta_analysis import ALPHA, DELTA, TaskScores, verdict
 
 #: The levels of the intervals that are counted.
 LEVELS = (0.5, 0.8, COVERAGE)
@@ -270,12 +270,12 @@ def verdicts(
     base = scores.values[reference].mean(axis=1)
     others = {k: v.mean(axis=1) - base for k, v in scores.values.items() if k != reference}
     size = {"train": scores.train, "test": scores.test}
-    p = [resampled(each, **size).p for each in others.values()]
+    p = [corrected_t(each, **size).p for each in others.values()]
     adjusted = holm(p) if p else np.array([])
     names, clear, found = [*others], (adjusted <= ALPHA).sum(), []
     for step, i in enumerate(np.argsort(p, kind="stable")):
         level = 1 - ALPHA / (len(p) - min(step, clear))
-        each = resampled(others[names[i]], **size, level=level)
+        each = corrected_t(others[names[i]], **size, level=level)
         one = Verdict(
             contestant=names[i], tempered=tempered, difference=each.mean, low=each.low,
             high=each.high, p=float(adjusted[i]), margin=DELTA * unit,

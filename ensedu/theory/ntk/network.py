@@ -11,8 +11,7 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_float64, check_rng
-from ensedu.theory.ntk.activations import ACTIVATIONS
-from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
+from ensedu.theory.ntk.units import ACTIVATIONS, ALL_ONES, SIGNS, Modulation, layer_modulations
 
 
 @dataclass(frozen=True, eq=False)

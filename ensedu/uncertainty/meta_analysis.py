@@ -12,7 +12,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_array, check_finite
-from ensedu.uncertainty.paired import MeanDifference, resampled
+from ensedu.uncertainty.paired import MeanDifference, corrected_t
 
 #: Units within which a difference is practically none.
 DELTA = 0.25
@@ -193,7 +193,7 @@ def task_difference(task: TaskScores, contestant: str, *, reference: str) -> Tas
             "got a median standard deviation of 0"
         )
     differences = task.values[contestant].mean(axis=1) - task.values[reference].mean(axis=1)
-    interval = resampled(differences, train=task.train, test=task.test)
+    interval = corrected_t(differences, train=task.train, test=task.test)
     return TaskDifference(
         task=task.name, source=task.source, interval=interval, in_units=interval.mean / task.unit
     )
