@@ -145,11 +145,6 @@ def tables(report: dict[str, Any]) -> str:
         What ``json.loads`` makes of it. Of each method: its key and label, its numbers by role,
         their ``total`` and its ``ratio`` to the single network, those ``frozen``, ``bytes``, and
         with an input ``flops`` and ``flops_ratio``; or ``refused``, the reason why there are none.
-
-    Raises
-    ------
-    TypeError
-        For anything but a dict.
     """
     if not isinstance(report, dict):
         raise TypeError(f"report must be a dict, got {checks.describe(report)}")

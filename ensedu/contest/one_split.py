@@ -62,13 +62,6 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
         Whose settings are tried.
     seed
         From 0 up; each training has a seed of its own that follows from it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
-    ImportError
-        If a package of the contestant is not installed.
     """
     kinds = {
         "task": (task, Task), "data": (data, SplitData), "contestant": (contestant, Contestant),
@@ -126,13 +119,6 @@ def run_split(
     more_columns
         Called with the split, the choice and the first of these trainings; what it returns is added
         to the row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else, and as `rows_of_split` and `split_of`.
-    ImportError
-        If a package of the contestant is not installed.
     """
     checks.text("name", name)
     data = split_of(task, split)

@@ -28,20 +28,13 @@ GOOD, BAD = 5.0, -35.0
 
 @dataclass(frozen=True, eq=False)
 class Mushrooms:
-    """T mushrooms in the order in which they are found.
+    """T mushrooms in the order in which they are found."""
 
-    Attributes
-    ----------
-    x
-        (T, 64): what is seen of them.
-    poisonous
-        (T,): what is not.
-    pays
-        (T,): what each pays who eats it.
-    """
-
+    #: (T, 64): what is seen of them.
     x: Float[Array, "T 64"]
+    #: (T,): what is not.
     poisonous: Bool[Array, " T"]
+    #: (T,): what each pays who eats it.
     pays: Float[Array, " T"]
 
 

@@ -54,13 +54,6 @@ def rotated(images: Float[Array, "N H W"], degrees: float) -> Float[Array, "N H 
 
     Between pixels values are interpolated linearly; a turn by 90° of a square image is exact.
     Needs SciPy.
-
-    Raises
-    ------
-    ImportError
-        If SciPy is not installed.
-    TypeError, ValueError
-        For anything but images, (N, H, W), in 0 to 1, and a finite number of `degrees`.
     """
     check_images("images", images, stacked=True)
     angle = checks.real("degrees", degrees)
@@ -86,15 +79,8 @@ def patches(number: int, size: int, rng: Generator) -> Float[Array, "number size
     """Cut square gray patches, `size` pixels wide, out of scikit-learn's two photographs.
 
     Each comes from any place of either with the same probability, so they may overlap. Gray is the
-    mean of red, green and blue. Needs scikit-learn and Pillow.
-
-    Raises
-    ------
-    ImportError
-        If one of them is not installed.
-    TypeError, ValueError
-        For a `number` that is no positive integer, a `size` that is none up to 427, the height of
-        the photographs, and anything but a generator.
+    mean of red, green and blue. Sizes go up to 427, the height of the photographs. Needs
+    scikit-learn and Pillow.
     """
     checks.positive_int("number", number)
     checks.positive_int("size", size)

@@ -9,6 +9,11 @@ m = C_in · kh · kw numbers. A training step::
     net.backward(grad)
     kl_backward(net, M / N)  # for a network with distributions, trained on N examples
     optimizer.step()
+
+A layer with members takes (B, m) for all of them, (M, B, m), or (S, M, B, m) for S samples; one
+that draws without members takes (B, m), or (S, B, m), a sample each. All raise ``TypeError`` or
+``ValueError`` for a bad argument, an option that a layer does not have, and an array of another
+shape or dtype.
 """
 
 from ensedu.common.training_settings import KLWeight, Validation

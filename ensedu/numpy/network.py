@@ -1,7 +1,7 @@
 """Layers in a row, and networks of each method: multilayer perceptrons, and LeNet-5."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,11 +55,6 @@ class Tile(Layer):
         For layers with members: M, a positive integer; the result is (S, M, B, features).
     feature_axes
         How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad size, and for an input with other axes.
     """
 
     def __init__(
@@ -99,8 +94,7 @@ class Tile(Layer):
 class Sequential:
     """Layers applied one after another; ``params``, ``grads`` and noise are named "index.name".
 
-    Raises ``TypeError`` for what is no layer, ``ValueError`` for one that is used twice: it keeps
-    one forward pass for ``backward``.
+    No layer may be in it twice: each keeps one forward pass for ``backward``.
     """
 
     def __init__(self, *layers: "Layer | Sequential") -> None:
@@ -195,8 +189,7 @@ def check_network(network: Any) -> "Layer | Sequential":
 def kl(network: Layer | Sequential) -> float:
     """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
 
-    For the mixture of the members, the mean of their KLs is an upper bound (convexity). Raises
-    ``TypeError`` for what is no network.
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
     """
     check_network(network)
     return float(
@@ -208,8 +201,7 @@ def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
     """Add the gradient of ``weight * kl(network)`` to the layers' ``grads``.
 
     For an evidence lower bound over N examples the weight is 1/N beside a loss that is a mean over
-    members, and M/N beside one that is their sum. Raises ``TypeError`` for what is no network, and
-    as well as ``ValueError`` for a `weight` that is no finite number.
+    members, and M/N beside one that is their sum.
     """
     check_network(network)
     checks.real("weight", weight)
@@ -257,18 +249,13 @@ def mlp(
     options
         Further arguments of the method's layer (``init``, ``prior``, ...); for a method that drops
         units those of `MCDropout`, which follows each activation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, members or samples that the method does not have, and an option that
-        the layer does not have.
     """
     sizes = checks.layer_sizes("sizes", sizes)
     M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]
     act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
     ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
+    keys = layer_methods(method, len(sizes) - 1)
 
     def weights(m: int, n: int, key: str) -> list[Layer]:
         members = (M,) if METHODS[key].has_members else ()
@@ -281,16 +268,12 @@ def mlp(
                 array[...] = rng.standard_normal(array.shape)
         return [Multiply(m**-0.5), layer]
 
-    def block(m: int, n: int, key: str) -> list[Layer]:
-        """What stands for one layer of a plain network: its weights, and what follows them."""
-        dropout = [MCDropout(rng=rng, **options)] if row.drops_units else []
-        return [*weights(m, n, key), act(), *dropout]
-
-    tile = [] if S is None else [Tile(S, M if row.has_members else None)]
-    layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
-    *hidden, last = ((m, n, key) for (m, n), key in layers)
-    blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
-    return Sequential(*tile, *blocks, *weights(*last))
+    layers: list[Layer] = [] if S is None else [Tile(S, M if row.has_members else None)]
+    for i, (pair, key) in enumerate(zip(pairwise(sizes), keys, strict=True)):
+        if i:
+            layers += [act(), *([MCDropout(rng=rng, **options)] if row.drops_units else [])]
+        layers += weights(*pair, key)
+    return Sequential(*layers)
 
 
 def lenet5(
@@ -318,12 +301,6 @@ def lenet5(
     options
         Further arguments of the method's layers; for a method that drops units, or channels of
         images, those of `MCDropout`, which follows each activation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, members or samples that the method does not have, and an option that
-        the layers do not have.
     """
     M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]

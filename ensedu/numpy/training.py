@@ -75,11 +75,6 @@ class SGD(Optimizer):
         Learning rate, above 0.
     momentum
         0 <= momentum < 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
     """
 
     def __init__(self, network: Layer | Sequential, lr: float, momentum: float = 0.0) -> None:
@@ -105,11 +100,6 @@ class Adam(Optimizer):
         Decay rates of the two moments, each 0 <= beta < 1.
     eps
         Added to the denominator, above 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
     """
 
     def __init__(

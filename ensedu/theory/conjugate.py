@@ -33,20 +33,13 @@ FLOATS = "floating-point numbers"
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """``p(w | y) = N(mean, Λ⁻¹)`` for each of n outputs, which differ in their means alone.
+    """``p(w | y) = N(mean, Λ⁻¹)`` for each of n outputs, which differ in their means alone."""
 
-    Attributes
-    ----------
-    mean
-        (m, n), a column an output.
-    precision
-        Λ, (m, m).
-    log_evidence
-        log p(y), of all outputs together, in nats.
-    """
-
+    #: (m, n), a column an output.
     mean: Float[Array, "m n"]
+    #: Λ, (m, m).
     precision: Float[Array, "m m"]
+    #: log p(y), of all outputs together, in nats.
     log_evidence: float
 
     @property

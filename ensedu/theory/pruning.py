@@ -29,17 +29,11 @@ __all__ = ["Pruned", "below", "magnitude", "signal_to_noise", "smallest"]
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """What pruning leaves.
+    """What pruning leaves."""
 
-    Attributes
-    ----------
-    masks
-        By name, of the shapes given: True where a weight stays.
-    left, total
-        How many weights stay, and how many there are, of all arrays together.
-    """
-
+    #: By name, of the shapes given: True where a weight stays.
     masks: dict[str, Bool[Array, "..."]]
+    #: How many weights stay, and how many there are, of all arrays together.
     left: int
     total: int
 

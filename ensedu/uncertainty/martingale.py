@@ -66,10 +66,7 @@ class ExchangeabilityTest:
 
     @classmethod
     def fit(cls, scores: Float[Any, " n"]) -> "ExchangeabilityTest":
-        """Begin with n scores of rows that calibrated; larger is stranger.
-
-        Raises ``TypeError`` or ``ValueError`` for another array.
-        """
+        """Begin with n scores of rows that calibrated; larger is stranger."""
         scores = score_checks.floats("scores", scores, ("n",))
         return cls(scores=tuple(sorted(scores.tolist())))
 
@@ -77,11 +74,6 @@ class ExchangeabilityTest:
         """Return what comes of B more scores, in the order in which they came.
 
         `rng` breaks ties, and must be another one for each update.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For another array or generator.
         """
         scores = score_checks.floats("scores", scores, ("B",))
         check_rng("rng", rng)

@@ -1,4 +1,7 @@
-"""What a contest says: differences from a reference, one a source, and their words."""
+"""What several data sets say together: differences from a reference, one a source, in words.
+
+Other arguments are a ``TypeError`` or ``ValueError``.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,30 +26,17 @@ LEAST_SOURCES = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TaskScores:
-    """One score of all contestants on one task.
+    """One score of all contestants on one task."""
 
-    Parameters
-    ----------
-    name, source
-        What the task is called, and where it comes from; tasks of one source count as one.
-    classes
-        Whether it asks for a class, not for a number.
-    train, test
-        How many rows a split fits and tests on.
-    values
-        By contestant (splits, seeds); the number of seeds may differ, that of splits may not.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, NaN, one split, and contestants of unequal splits.
-    """
-
+    #: What the task is called, and where it comes from; tasks of one source count as one.
     name: str
     source: str
+    #: Whether it asks for a class, not for a number.
     classes: bool
+    #: How many rows a split fits and tests on.
     train: int
     test: int
+    #: By contestant (splits, seeds); the number of seeds may differ, that of splits may not.
     values: Mapping[str, Float[Array, "splits seeds"]]
 
     def __post_init__(self) -> None:
@@ -138,12 +128,6 @@ def pooled(
         The contestant from which the others differ.
     higher
         Whether a higher score is better, for the words.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For fewer than three sources, two tasks of one name, a source without one of the
-        contestants, a task without the reference, and a unit of 0.
     """
     checks.boolean("higher", higher)
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
@@ -178,13 +162,7 @@ def pooled(
 
 
 def task_difference(task: TaskScores, contestant: str, *, reference: str) -> TaskDifference:
-    """Return how a contestant differs from a reference on one task; seeds are averaged first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For an unknown contestant, or a unit of 0.
-    """
+    """Return how a contestant differs from a reference on one task; seeds are averaged first."""
     for name, value in (("contestant", contestant), ("reference", reference)):
         checks.one_of(f"{name} of the task {task.name!r}", value, task.values)
     if not task.unit:

@@ -33,23 +33,16 @@ from ensedu.data import encoder
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
-    """What `compare` found; in Jupyter it shows itself.
+    """What `compare` found; in Jupyter it shows itself."""
 
-    Parameters
-    ----------
-    findings
-        All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
-    best
-        An estimator for new rows, of whom to take: the best of those that are better than one
-        network; if none is, of that and those that are practically equal the one with the fewest
-        parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
-        it was neither trained nor tested on, calibrate it.
-    tested
-        The rows of the table that the last fold tests on.
-    """
-
+    #: All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
     findings: Findings
+    #: An estimator for new rows, of whom to take: the best of those that are better than one
+    #: network; if none is, of that and those that are practically equal the one with the fewest
+    #: parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
+    #: it was neither trained nor tested on, calibrate it.
     best: TableEstimator
+    #: The rows of the table that the last fold tests on.
     tested: Any
 
     @property
@@ -131,8 +124,6 @@ def compare(
 
     Raises
     ------
-    ImportError
-        If pandas is not installed.
     TypeError, ValueError
         For a table on which nothing can be compared, before anything is trained; for a folder that
         keeps another comparison.

@@ -133,12 +133,7 @@ class PreparedTable:
 def read_file(path: str | Path) -> Any:
     """Return a CSV or Parquet file as pandas reads it; the first line says what divides columns.
 
-    Raises
-    ------
-    ImportError
-        If pandas is not installed, or for Parquet pyarrow.
-    ValueError
-        For a file that cannot be read, and for two columns of one name, which pandas would rename.
+    ``ValueError`` for a file that cannot be read, and for two columns of one name.
     """
     pandas, path = optional("pandas", "data"), Path(path)
     try:

@@ -16,23 +16,15 @@ from ensedu.theory.ntk.units import ACTIVATIONS, ALL_ONES, SIGNS, Modulation, la
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What a forward and a backward pass of every member go through.
+    """What a forward and a backward pass of every member go through."""
 
-    Attributes
-    ----------
-    inputs
-        Of each layer, divided by the root of their number: (M, B, m), the first (1, B, m).
-    slopes
-        ∂f / ∂z of each layer, (M, B, n).
-    modulation_slopes
-        ∂f / ∂u and ∂f / ∂v of each hidden layer, a pair of (M, B, n).
-    outputs
-        f, (M, B).
-    """
-
+    #: Of each layer, divided by the root of their number: (M, B, m), the first (1, B, m).
     inputs: list[Float[Array, "#M B _"]]
+    #: ∂f / ∂z of each layer, (M, B, n).
     slopes: list[Float[Array, "M B _"]]
+    #: ∂f / ∂u and ∂f / ∂v of each hidden layer, a pair of (M, B, n).
     modulation_slopes: list[tuple[Float[Array, "M B _"], Float[Array, "M B _"]]]
+    #: f, (M, B).
     outputs: Float[Array, "M B"]
 
 
@@ -48,24 +40,17 @@ class EmbeddedEnsemble:
     and of the last layer z alone, without a bias: one that all members share, trained or random,
     would add the same constant to the kernel of every pair of members. A `BatchEnsembleLinear` has
     ``u`` of one layer as r of the next, and ``v`` as s, with a bias of each member's own.
-
-    Attributes
-    ----------
-    weights, biases
-        Shared: (m, n) of each layer, (n,) of each hidden layer.
-    u, v
-        (M, n) of each hidden layer.
-    activation
-        ``"relu"``, ``"erf"`` or ``"tanh"``.
-    bias_std
-        σ_b.
     """
 
+    #: Shared: (m, n) of each layer, (n,) of each hidden layer.
     weights: list[Float[Array, "_ _"]]
     biases: list[Float[Array, " _"]]
+    #: (M, n) of each hidden layer.
     u: list[Float[Array, "M _"]]
     v: list[Float[Array, "M _"]]
+    #: ``"relu"``, ``"erf"`` or ``"tanh"``.
     activation: str = "relu"
+    #: σ_b.
     bias_std: float = 0.0
 
     @property

@@ -103,17 +103,6 @@ ACTIVATIONS = {
 class Modulation:
     """The distribution of the entries of u or v, independent of each other and of all else.
 
-    Attributes
-    ----------
-    kind
-        ``"ones"``, no modulation; ``"signs"``, +1 or -1 with equal chance; ``"normal"``,
-        N(mean, std²); ``"bernoulli"``, 0 with probability p and 1 / (1 - p) otherwise, as dropout
-        has it.
-    mean, std
-        Of ``"normal"``; `std` is above 0.
-    p
-        Of ``"bernoulli"``, 0 <= p < 1.
-
     Examples
     --------
     >>> Modulation("signs").moments
@@ -122,9 +111,13 @@ class Modulation:
     (1.0, 2.0)
     """
 
+    #: ``"ones"``, no modulation; ``"signs"``, +1 or -1 with equal chance; ``"normal"``, N(mean,
+    #: std²); ``"bernoulli"``, 0 with probability p and 1 / (1 - p) otherwise, as dropout has it.
     kind: str = "ones"
+    #: Of ``"normal"``; `std` is above 0.
     mean: float = 1.0
     std: float = 1.0
+    #: Of ``"bernoulli"``, 0 <= p < 1.
     p: float = 0.5
 
     def __post_init__(self) -> None:
