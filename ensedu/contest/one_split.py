@@ -52,16 +52,8 @@ class Choice:
 def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Choice:
     """Train each setting at each length once, and judge it by the rows to select on.
 
-    By the NLL of the combined prediction. A training that fails is the worst.
-
-    Parameters
-    ----------
-    task, data
-        The task, and a split of it as `ensedu.contest.split_of` returns it.
-    contestant
-        Whose settings are tried.
-    seed
-        From 0 up; each training has a seed of its own that follows from it.
+    By the NLL of the combined prediction. A training that fails is the worst. The data are a split
+    as `split_of` returns it, and each training has a seed of its own that follows from `seed`.
     """
     kinds = {
         "task": (task, Task), "data": (data, SplitData), "contestant": (contestant, Contestant),

@@ -22,16 +22,8 @@ def keep_classes(
     """Return the rows whose label is one of `keep`, in their order.
 
     ``keep_classes(x, y, range(5))`` to train on, ``keep_classes(x, y, range(5, 10))`` to see what a
-    network says to digits that it has never met.
-
-    Parameters
-    ----------
-    x, y
-        Examples, (N, …), and their labels, (N,).
-    keep
-        Labels, each in y and named once.
-    relabel
-        Whether label ``keep[i]`` becomes i; labels stay as they are otherwise.
+    network says to digits that it has never met. Each label of `keep` is in y, and named once; with
+    `relabel` ``keep[i]`` becomes i.
     """
     check_float64("x", x)
     if x.ndim == 0 or check_targets("y", y, len(x)).ndim != 1:

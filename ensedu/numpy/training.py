@@ -28,7 +28,8 @@ from ensedu.numpy.network import kl as divergence_of
 class Optimizer:
     """Base: ``step`` updates each parameter by its gradient, then empties the gradients.
 
-    Emptied gradients turn a forgotten ``backward`` into an error instead of a repeated step.
+    Emptied gradients turn a forgotten ``backward`` into an error instead of a repeated step. The
+    `network` is an `ensedu.numpy` layer or network, and `lr` a learning rate above 0.
     """
 
     def __init__(self, network: Layer | Sequential, lr: float) -> None:
@@ -65,17 +66,7 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum: ``v ← momentum v + g``, ``θ ← θ - lr v``.
-
-    Parameters
-    ----------
-    network
-        An `ensedu.numpy` layer or network.
-    lr
-        Learning rate, above 0.
-    momentum
-        0 <= momentum < 1.
-    """
+    """Gradient descent: ``v ← momentum v + g``, ``θ ← θ - lr v``; momentum is from 0 to below 1."""
 
     def __init__(self, network: Layer | Sequential, lr: float, momentum: float = 0.0) -> None:
         super().__init__(network, lr)
@@ -90,16 +81,8 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma and Ba 2015, algorithm 1).
 
-    Parameters
-    ----------
-    network
-        An `ensedu.numpy` layer or network.
-    lr
-        Learning rate, above 0.
-    betas
-        Decay rates of the two moments, each 0 <= beta < 1.
-    eps
-        Added to the denominator, above 0.
+    The decay rates of its two moments, `betas`, are from 0 to below 1; `eps` is added to the
+    denominator.
     """
 
     def __init__(
@@ -202,7 +185,11 @@ def fit(
     members = _members_to_split(net) if checks.boolean("split", split) else None
     size = checked_batch_size(batch_size, len(x), members)
     steps = number_of_steps(len(x), size, members)
-    optim = _make_optimizer(optimizer, net, checks.real("lr", lr, low=0.0))
+    make = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")
+    if not isinstance(optim := make(net, lr=checks.real("lr", lr, low=0.0)), Optimizer):
+        raise TypeError(
+            f"optimizer must return an ensedu.numpy optimizer, got {checks.describe(optim)}"
+        )
     history = History(epochs, kl, held.patience if held else None)
     best: dict[str, Array] = {}
     net.zero_grad()
@@ -241,17 +228,6 @@ def targets(y: Array, rows: Array) -> Array:
     """Return the targets of a minibatch: a loss tells (M, B) from (B, k) by the axis k."""
     alone = rows.ndim > 1 and y.ndim == 1 and y.dtype.kind == "f"
     return (y[:, None] if alone else y)[rows]
-
-
-def _make_optimizer(
-    optimizer: Callable[..., Optimizer], net: Layer | Sequential, lr: float
-) -> Optimizer:
-    made = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")(net, lr=lr)
-    if not isinstance(made, Optimizer):
-        raise TypeError(
-            f"optimizer must return an ensedu.numpy optimizer, got {checks.describe(made)}"
-        )
-    return made
 
 
 def _evaluate(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:

@@ -22,13 +22,11 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite
+from ensedu.common.array_checks import check_floats
 from ensedu.numpy import variational
 from ensedu.priors import Normal
 
 __all__ = ["Posterior", "free_energy", "posterior"]
-
-FLOATS = "floating-point numbers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,7 @@ class Posterior:
         That of a new target is ``√(std² + noise_std²)``.
         """
         m, n = self.mean.shape
-        _check_finite_floats("features", features, "B", m, like=f"the {m} weights")
+        check_floats("features", features, ("B", m), like=f"the {m} weights")
         variance = (features * np.linalg.solve(self.precision, features.T).T).sum(1)
         std = np.sqrt(np.maximum(variance, 0.0))  # of which rounding may leave -1e-17
         return features @ self.mean, np.repeat(std[:, None], n, axis=1)
@@ -143,7 +141,7 @@ def free_energy(
     """
     N, m, n = _check_data(features, targets)
     for name, array in (("mean", mean), ("rho", rho)):
-        _check_finite_floats(name, array, m, n, like="features and targets")
+        check_floats(name, array, (m, n), like="features and targets")
     noise_std, prior = checks.real("noise_std", noise_std, low=0.0), _check_prior(prior)
     with np.errstate(all="ignore"):
         beta = np.float64(noise_std) ** -2
@@ -161,17 +159,11 @@ def free_energy(
     return value, grad_mean, grad_rho
 
 
-def _check_finite_floats(name: str, value: Array, *shape: int | str, like: str = "") -> None:
-    check_array(name, value, "f", FLOATS, shape, like=like)
-    check_finite(name, value)
-
-
 def _check_data(features: Array, targets: Array) -> tuple[int, int, int]:
     """Check both, and return their sizes N, m and n."""
-    _check_finite_floats("features", features, "N", "m")
-    _check_finite_floats(
-        "targets", targets, len(features), "n", like=f"features of shape {features.shape}"
-    )
+    check_floats("features", features, ("N", "m"))
+    like = f"features of shape {features.shape}"
+    check_floats("targets", targets, (len(features), "n"), like=like)
     return *features.shape, targets.shape[1]
 
 

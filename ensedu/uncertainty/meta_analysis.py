@@ -14,7 +14,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite
+from ensedu.common.array_checks import check_floats
 from ensedu.uncertainty.paired import MeanDifference, corrected_t
 
 #: Units within which a difference is practically none.
@@ -53,8 +53,7 @@ class TaskScores:
         splits = {}
         for contestant, values in self.values.items():
             where = f"values[{contestant!r}] of the task {self.name!r}"
-            check_array(where, values, "f", "floats", ("splits", "seeds"))
-            check_finite(where, values)
+            check_floats(where, values, ("splits", "seeds"))
             splits[contestant] = len(values)
         if len(set(splits.values())) > 1 or min(splits.values()) < 2:
             raise ValueError(
@@ -119,15 +118,9 @@ def pooled(
     it leaves 0 out where the adjusted p-value is `ALPHA` or less. A contestant that equals the
     reference on each split of each task has no entry.
 
-    Parameters
-    ----------
-    tasks
-        Of at least three sources, of each of which a contestant has a task. Of k sources all must
-        agree to be clear if k is small: fewer than ``1 + log2(contestants / ALPHA)`` never are.
-    reference
-        The contestant from which the others differ.
-    higher
-        Whether a higher score is better, for the words.
+    Tasks are of at least three sources, of each of which a contestant has a task. Of k sources all
+    must agree to be clear if k is small: fewer than ``1 + log2(contestants / ALPHA)`` never are.
+    `higher` says whether a higher score is better, for the words.
     """
     checks.boolean("higher", higher)
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):

@@ -9,6 +9,7 @@ estimating costs. Counted are words, and of tables without one, how many rows ar
 """
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ class Hidden:
 
 
 def _mean(job: Job) -> SklearnModel:
-    return SklearnModel(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
+    constant = SimpleNamespace(predict=lambda x: np.full(len(x), job.data.fit[1].mean()))
+    return SklearnModel(job, constant, 1)
 
 
 NETWORK = Contestant(label="network", train=Hidden, settings=({"penalty": 10.0},))

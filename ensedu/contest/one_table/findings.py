@@ -253,18 +253,8 @@ def verdicts(
     Differences are paired by splits, each the mean over seeds, and tested by the corrected
     resampled t (Nadeau and Bengio 2003), among all contestants by Holm's steps. An interval has the
     level at which Holm tests its difference, so that it leaves out 0 where that is found. The
-    margin is a quarter of `TaskScores.unit`.
-
-    Parameters
-    ----------
-    scores
-        Of one table alone.
-    reference
-        From whom the others differ.
-    rows
-        How many the table has, by which `rows_to_settle` says how many would settle it.
-    tempered
-        Whether scores are with one.
+    margin is a quarter of `TaskScores.unit`. By the rows that the table has `rows_to_settle` says
+    how many would settle it.
     """
     unit = scores.unit or 1.0
     base = scores.values[reference].mean(axis=1)

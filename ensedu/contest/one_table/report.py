@@ -227,7 +227,7 @@ def _decisions(findings: Findings) -> str:
         "examples a step": plan.search.batch_size,
     }  # fmt: skip
     columns = findings.table.columns
-    folds = {
+    details = {
         "What was decided": _items(words.decisions(findings)),
         f"Columns ({len(columns)})": _cells(
             (column.name, column.kind, column.treatment, column.note) for column in columns
@@ -239,7 +239,7 @@ def _decisions(findings: Findings) -> str:
         "Versions, seed, search": _items(f"{k}: {v}" for k, v in made.items()),
     }
     inner = "".join(
-        f"<details><summary>{name}</summary>{text}</details>" for name, text in folds.items()
+        f"<details><summary>{name}</summary>{text}</details>" for name, text in details.items()
     )
     return f"<section><h2>All that was decided</h2>{inner}</section>"
 

@@ -142,22 +142,10 @@ def embedded(
     activation: str = "relu",
     bias_std: float = 0.0,
 ) -> EmbeddedEnsemble:
-    """Draw an `EmbeddedEnsemble` at its start.
+    """Draw an `EmbeddedEnsemble` at its start: weights, biases, then u and v, layer by layer.
 
-    Parameters
-    ----------
-    sizes
-        Inputs, one or more hidden widths, and 1 output.
-    ensemble_size
-        M, a positive integer.
-    rng
-        Draws weights, biases, then u and v, layer by layer.
-    u, v
-        One `Modulation` for all hidden layers, or one for each.
-    activation
-        ``"relu"``, ``"erf"`` or ``"tanh"``.
-    bias_std
-        σ_b, 0 or more.
+    Sizes are inputs, one or more hidden widths, and 1 output; u and v are one `Modulation` for all
+    hidden layers, or one for each.
     """
     sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) < 3 or sizes[-1] != 1:

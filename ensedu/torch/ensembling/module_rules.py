@@ -45,7 +45,9 @@ def traced_rule_for(module: nn.Module, rule: Any) -> Any:
     if isinstance(module, nn.RNNBase):
         return recurrent_rule
     kind = type(module)
-    return linear_rule if kind is nn.Linear else thin_rule if kind in DROPOUT_AXES else None
+    return (
+        linear_rule if kind is nn.Linear else plain_dropout_rule if kind in DROPOUT_AXES else None
+    )
 
 
 def weight_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
@@ -139,7 +141,7 @@ def batch_norm_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) ->
     return one_pass.of_member(y)
 
 
-def thin_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
+def plain_dropout_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Tensor:
     """Dropout of Torch, whose own rule under ``vmap`` takes no batch of any size."""
     if not module.training or input.ndim != BATCH_NDIMS.get(type(module), input.ndim):
         return type(module).forward(module, input)
