@@ -32,7 +32,11 @@ class Trained(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Contestant:
-    """A method at one size, how it is trained, and the six settings that it may choose from."""
+    """A method at one size, how it is trained, and the six settings that it may choose from.
+
+    Its `method` is the key of the method of this book that its networks are of; ``""`` is for other
+    models.
+    """
 
     #: What readers call it.
     label: str
@@ -40,9 +44,8 @@ class Contestant:
     train: Callable[["Job"], Trained]
     #: The settings.
     settings: tuple[Setting, ...]
-    #: The key of the method of this book that its networks are of; ``""`` for other models.
     method: str = "single"
-    #: Its width over that of the task; None: with as many parameters as four networks.
+    #: Its width over that of the task; with None it has as many parameters as four networks.
     width_scale: float | None = 1.0
     #: How many epochs a task gives it, by default the task's own.
     epochs: Callable[[Task], int] = operator.attrgetter("epochs")

@@ -1,5 +1,6 @@
 """One contestant on one split: it chooses a setting and a length, trains anew, and is scored."""
 
+import math
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -62,7 +63,7 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
-    found = Choice(lengths=contestant.lengths(task))
+    found, (x, y) = Choice(lengths=contestant.lengths(task)), data.select
     for number, setting in enumerate(contestant.settings):
         scores = []
         for i, epochs in enumerate(found.lengths):
@@ -70,19 +71,12 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
                 task=task, data=data, contestant=contestant, setting=setting,
                 seed=seed_of(seed, number, i), epochs=epochs,
             )  # fmt: skip
-            score = FAILED_NLL
+            score = math.nan
             with suppress(FloatingPointError):  # this rate is too large for it
-                score = selection_nll(data, contestant.train(job))
-            scores.append(score)
+                score = contestant.train(job)(x).scores(y)["nll"]
+            scores.append(float(score) if math.isfinite(score) else FAILED_NLL)
         found.nll.append(scores)
     return found
-
-
-def selection_nll(data: SplitData, trained: Trained) -> float:
-    """Return the NLL on the rows to select on, `FAILED_NLL` where it is not finite."""
-    x, y = data.select
-    score = trained(x).scores(y)["nll"]
-    return float(score) if np.isfinite(score) else FAILED_NLL
 
 
 def run_split(

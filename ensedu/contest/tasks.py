@@ -40,16 +40,16 @@ class Task:
     #: What files and what readers call it.
     name: str
     label: str
-    #: Inputs: a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the rows
+    #: Inputs, a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the rows
     #: to fit on; or an array (N, ...) that networks take as it is, such as images.
     x: Any
-    #: Targets: numbers in float64, (N, 1) or (N,), kept as (N, 1); or labels (N,) from 0 up.
+    #: Targets, numbers in float64, (N, 1) or (N,), kept as (N, 1); or labels (N,) from 0 up.
     y: Targets | Float[Array, " _"]
     #: Where it comes from; tasks of one source count as one. By default its name.
     source: str = ""
     #: Rows of one number, (N,), are in one part of a split; by default each row by itself.
     groups: Int[Array, " N"] | None = None
-    #: When each row was, (N,): a split then tests on what came after all that it trains on. Not
+    #: When each row was, (N,), so that a split tests on what came after all that it trains on. Not
     #: together with `groups`.
     time: Float[Array, " N"] | None = None
     #: Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.

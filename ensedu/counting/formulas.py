@@ -26,7 +26,7 @@ class Count:
 
     #: Weights of which all members use one copy.
     shared: int = 0
-    #: Weights that each member owns: a deep ensemble's matrices, the (means of the) fast weights.
+    #: Weights that each member owns, a deep ensemble's matrices, or (means of) fast weights.
     per_member: int = 0
     #: Standard deviations of weights and of fast weights.
     scales: int = 0

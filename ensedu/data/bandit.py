@@ -30,11 +30,11 @@ GOOD, BAD = 5.0, -35.0
 class Mushrooms:
     """T mushrooms in the order in which they are found."""
 
-    #: (T, 64): what is seen of them.
+    #: What is seen of them, (T, 64).
     x: Float[Array, "T 64"]
-    #: (T,): what is not.
+    #: What is not, (T,).
     poisonous: Bool[Array, " T"]
-    #: (T,): what each pays who eats it.
+    #: What each pays who eats it, (T,).
     pays: Float[Array, " T"]
 
 

@@ -94,7 +94,7 @@ class Split:
 
     #: All rows, raw, (N, m).
     x: Float[Array, "N m"]
-    #: All rows, raw: numbers to predict, (N, k), or integer labels (N,).
+    #: All rows, raw, numbers to predict, (N, k), or integer labels (N,).
     y: Targets
     #: Indices of the rows to train on.
     train: Int[Array, "N_train"]

@@ -182,7 +182,11 @@ def fit(
     kl, held = as_kl_weight(kl), as_validation(validation)
     _check_arguments(net, x, y, held)
     check_rng("rng", rng)
-    members = _members_to_split(net) if checks.boolean("split", split) else None
+    members = None
+    if checks.boolean("split", split):
+        parts = [part for _, part in named_layers(net)]
+        sizes = {part.ensemble_size for part in parts if isinstance(part, MemberLayer)}
+        members = members_to_split(net, sizes, any(isinstance(part, Tile) for part in parts))
     size = checked_batch_size(batch_size, len(x), members)
     steps = number_of_steps(len(x), size, members)
     make = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")
@@ -277,10 +281,3 @@ def _check_arguments(net: Any, x: Any, y: Any, held: Validation | None) -> None:
     draws = any(isinstance(p, Layer) and hasattr(p, "noise") for _, p in named_layers(net))
     if held is not None and held.samples > 1 and not draws:
         raise ValueError(f"samples must be 1 for a net that draws nothing, got {held.samples}")
-
-
-def _members_to_split(net: Layer | Sequential) -> int:
-    sizes = {part.ensemble_size for _, part in named_layers(net) if isinstance(part, MemberLayer)}
-    return members_to_split(
-        net, sizes, any(isinstance(part, Tile) for _, part in named_layers(net))
-    )

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray as Array
-from numpy.random import Generator
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -33,6 +32,12 @@ class Calibrated:
 
     #: The calibration; None where intervals and sets are **uncalibrated**, the mixture's own.
     conformal_: Any
+    #: All that is random follows from it.
+    _seed: int
+    #: Which targets are inside at a level, ``(X, y, level)``.
+    _inside: Callable[..., Bool[Array, " B"]]
+    #: How strange each target is, as `conformal_` scored those that calibrated, ``(X, y, rng)``.
+    _scores: Callable[..., Float[Array, " B"]]
 
     def guarantee(self, level: float = 0.9) -> float:
         """Return with which probability, at least, the target is inside: 0 if not calibrated."""
@@ -87,17 +92,6 @@ class Calibrated:
 
     def _fitted(self) -> None:
         """Raise ``NotFittedError`` for a model that is not fitted yet."""
-
-    @property
-    def _seed(self) -> int:
-        raise NotImplementedError
-
-    def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
-        raise NotImplementedError
-
-    def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
-        """Return how strange each target is, as `conformal_` scored those that calibrated."""
-        raise NotImplementedError
 
 
 class EnsembleEstimator(Calibrated, BaseEstimator):

@@ -85,16 +85,8 @@ def posterior(
     ``Λ = 1 / scale² + ΦᵀΦ / noise_std²``, ``Λ mean = loc / scale² + Φᵀ y / noise_std²``, and the
     evidence (Bishop 2006, eq. 3.50, 3.51 and 3.86, there for loc = 0).
 
-    Parameters
-    ----------
-    features
-        Φ, the design matrix: a row an example, with as many columns as there are weights.
-    targets
-        y, a column an output.
-    noise_std
-        Standard deviation of the noise, above 0.
-    prior
-        Of each weight, independently.
+    The features are Φ, the design matrix: a row an example, with as many columns as there are
+    weights. The targets have a column an output, and the prior is that of each weight.
 
     Examples
     --------

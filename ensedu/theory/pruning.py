@@ -31,7 +31,7 @@ __all__ = ["Pruned", "below", "magnitude", "signal_to_noise", "smallest"]
 class Pruned:
     """What pruning leaves."""
 
-    #: By name, of the shapes given: True where a weight stays.
+    #: By name, of the shapes given, True where a weight stays.
     masks: dict[str, Bool[Array, "..."]]
     #: How many weights stay, and how many there are, of all arrays together.
     left: int

@@ -80,8 +80,8 @@ class TaskDifference:
 
     task: str
     source: str
-    #: The difference of the score itself, with the corrected resampled t interval over splits: it
-    #: describes, and tests nothing.
+    #: The difference of the score itself, with the corrected resampled t interval over splits,
+    #: which describes, and tests nothing.
     interval: MeanDifference
     #: The difference in units.
     in_units: float

@@ -37,10 +37,10 @@ class Comparison:
 
     #: All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
     findings: Findings
-    #: An estimator for new rows, of whom to take: the best of those that are better than one
-    #: network; if none is, of that and those that are practically equal the one with the fewest
-    #: parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
-    #: it was neither trained nor tested on, calibrate it.
+    #: An estimator for new rows, of the best of those that are better than one network; if none is,
+    #: of that and those that are practically equal the one with the fewest parameters. It is
+    #: trained on the 55% of the rows on which the last fold fits; others, which it was neither
+    #: trained nor tested on, calibrate it.
     best: TableEstimator
     #: The rows of the table that the last fold tests on.
     tested: Any

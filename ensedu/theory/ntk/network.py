@@ -18,7 +18,7 @@ from ensedu.theory.ntk.units import ACTIVATIONS, ALL_ONES, SIGNS, Modulation, la
 class Pass:
     """What a forward and a backward pass of every member go through."""
 
-    #: Of each layer, divided by the root of their number: (M, B, m), the first (1, B, m).
+    #: Of each layer, divided by the root of their number, (M, B, m), the first (1, B, m).
     inputs: list[Float[Array, "#M B _"]]
     #: ∂f / ∂z of each layer, (M, B, n).
     slopes: list[Float[Array, "M B _"]]
@@ -42,7 +42,7 @@ class EmbeddedEnsemble:
     ``u`` of one layer as r of the next, and ``v`` as s, with a bias of each member's own.
     """
 
-    #: Shared: (m, n) of each layer, (n,) of each hidden layer.
+    #: Shared, (m, n) of each layer and (n,) of each hidden layer.
     weights: list[Float[Array, "_ _"]]
     biases: list[Float[Array, " _"]]
     #: (M, n) of each hidden layer.
