@@ -41,7 +41,7 @@ from ensedu.theory.perturbations import first_order, multiplicative, separable
 from ensedu.uncertainty import ConformalIntervals as Intervals
 from ensedu.uncertainty import ConformalSets as Sets
 from ensedu.uncertainty import TemperatureScaling as Scaling
-from ensedu.uncertainty.pooling import TaskScores, pooled, task_difference
+from ensedu.uncertainty.meta_analysis import TaskScores, pooled, task_difference
 from tests.contest import small
 from tests.theory import test_perturbations as matrices
 

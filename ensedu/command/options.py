@@ -1,13 +1,12 @@
 """The arguments of the command line, and its help."""
 
 import argparse
+from collections.abc import Callable
 from typing import Any
 
 import ensedu
 from ensedu.common import checks
 from ensedu.methods import METHODS
-
-__all__ = ["EXAMPLES", "FACTORY", "parsers"]
 
 #: What stands at the end of ``--help``; each line with a command runs.
 EXAMPLES = """\
@@ -88,14 +87,24 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
     )
     parser.add_argument("--version", action="version", version=f"ensedu {ensedu.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    count = commands.add_parser(
-        "count",
-        help="count the numbers of your own model as an ensemble, by each method",
-        description=ABOUT,
-        epilog=EXAMPLES,
-        formatter_class=raw,
-    )
-    add = count.add_argument
+    made = {}
+    for name, words, about, examples, fill in (
+        ("count", "count the numbers of your own model as an ensemble, by each method",
+         ABOUT, EXAMPLES, _add_count),
+        ("xray", "draw what your own model stores as an ensemble, by each method, into an HTML "
+         "file", ABOUT_XRAY, EXAMPLES_XRAY, _add_xray),
+        ("compare", "compare methods on your own table, and report which predicts it better",
+         ABOUT_COMPARE, EXAMPLES_COMPARE, _add_compare),
+    ):  # fmt: skip
+        made[name] = commands.add_parser(
+            name, help=words, description=about, epilog=examples, formatter_class=raw
+        )
+        fill(made[name])
+    return parser, made
+
+
+def _add_count(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("model", metavar="MODULE:FACTORY", help=FACTORY)
     add(
         "--method", nargs="+", action="extend", choices=(*METHODS, "all"), metavar="METHOD",
@@ -106,7 +115,7 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         "--ensemble-size", type=_positive_int, default=4, metavar="M",
         help="number of members, or of samples (default: 4)",
     )  # fmt: skip
-    _add_names(count)
+    _add_names(parser)
     add(
         "--input", type=_separated_sizes, metavar="SIZES",
         help="shape of one example, such as 3,224,224 or 50: count FLOPs, too",
@@ -120,39 +129,20 @@ def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParse
         help="examples hold integers, such as the numbers of words",
     )  # fmt: skip
     add("--json", action="store_true", help="print JSON instead of tables")
-    others = {"xray": _xray_parser(commands), "compare": _compare_parser(commands)}
-    return parser, {"count": count} | others
 
 
-def _xray_parser(commands: Any) -> argparse.ArgumentParser:
-    raw = argparse.RawDescriptionHelpFormatter
-    xray: argparse.ArgumentParser = commands.add_parser(
-        "xray",
-        help="draw what your own model stores as an ensemble, by each method, into an HTML file",
-        description=ABOUT_XRAY,
-        epilog=EXAMPLES_XRAY,
-        formatter_class=raw,
-    )
-    add = xray.add_argument
+def _add_xray(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("model", metavar="MODULE:FACTORY", help=f"{FACTORY}; or sizes, such as 1-50-50-1")
     add(
         "--ensemble-size", type=_positive_int, default=4, metavar="M",
         help="number of members, or of samples, that it opens with, 1 to 64 (default: 4)",
     )  # fmt: skip
     add("--output", metavar="FILE", default="xray.html", help="the file (default: xray.html)")
-    _add_names(xray)
-    return xray
+    _add_names(parser)
 
 
-def _compare_parser(commands: Any) -> argparse.ArgumentParser:
-    raw = argparse.RawDescriptionHelpFormatter
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "compare",
-        help="compare methods on your own table, and report which predicts it better",
-        description=ABOUT_COMPARE,
-        epilog=EXAMPLES_COMPARE,
-        formatter_class=raw,
-    )
+def _add_compare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="a table: CSV, or Parquet")
     add("--target", required=True, metavar="COLUMN", help="the column to predict")
@@ -172,7 +162,6 @@ def _compare_parser(commands: Any) -> argparse.ArgumentParser:
     add("--seed", type=_natural_int, default=0, metavar="N", help="draws splits and trainings")
     add("--save", metavar="FOLDER", help="keep the best there, as an estimator with intervals")
     add("--with-rows", action="store_true", help="report.json holds the targets of your rows, too")
-    return parser
 
 
 def _add_names(parser: argparse.ArgumentParser) -> None:
@@ -190,24 +179,21 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
     add("--head", metavar="NAME", help="the layer that each member has, for last_layer")
 
 
-def _positive_int(text: str) -> int:
-    try:
-        return checks.positive_int("it", int(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a positive integer, got {text!r}") from None
+def _checked(accepted: str, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return what reads an argument, or says what is accepted."""
+
+    def checked(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {accepted}, got {text!r}") from None
+
+    return checked
 
 
-def _natural_int(text: str) -> int:
-    try:
-        return checks.natural_int("it", int(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be an integer from 0 up, got {text!r}") from None
-
-
-def _separated_sizes(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(checks.positive_int("it", int(size)) for size in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be positive integers with commas between, such as 3,224,224, got {text!r}"
-        ) from None
+_positive_int = _checked("a positive integer", lambda text: checks.positive_int("", int(text)))
+_natural_int = _checked("an integer from 0 up", lambda text: checks.natural_int("", int(text)))
+_separated_sizes = _checked(
+    "positive integers with commas between, such as 3,224,224",
+    lambda text: tuple(checks.positive_int("", int(size)) for size in text.split(",")),
+)

@@ -1,18 +1,53 @@
-"""A reader's own model: imported by its name, and built without values where it can be."""
+"""A reader's own model: imported by its name, built without values where it can be, or an error.
+
+An error in the reader's own code is shown with its traceback.
+"""
 
 import contextlib
 import importlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ensedu.command.errors import CommandError, trace_in_readers_code, type_and_message
 from ensedu.command.options import FACTORY
 from ensedu.common import checks
 
-__all__ = ["build_model", "import_named"]
+#: The folder of this program, whose lines no reader's traceback shows.
+HERE = os.path.dirname(__file__) + os.sep
+
+
+class CommandError(Exception):
+    """What ends the program: a message and, where it is the user's code, where it arose."""
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def with_option_name(error: BaseException) -> str:
+    """Return what an error says, with an argument as the option that it is here."""
+    words = str(error)
+    return f"--{words}" if words.startswith(("head ", "shared ", "modulated ")) else words
+
+
+def type_and_message(error: BaseException) -> str:
+    """Return an error as the last line of a traceback says it."""
+    return f"{type(error).__name__}: {error}"
+
+
+def trace_in_readers_code(error: BaseException) -> str:
+    """Return the traceback through the user's own code; "" where none of it is in the way."""
+    others = [HERE, importlib.__file__, "<frozen importlib"]
+    if "torch" in sys.modules:
+        others.append(os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep)
+    found = traceback.TracebackException(type(error), error, error.__traceback__)
+    found.stack = traceback.StackSummary.from_list(
+        [frame for frame in found.stack if not frame.filename.startswith(tuple(others))]
+    )
+    return "".join(found.format(chain=False)) if found.stack else ""
 
 
 def import_named(name: str) -> Any:

@@ -42,6 +42,12 @@ def check_finite(name: str, value: np.ndarray) -> None:
         raise ValueError(f"{name} must hold numbers below {LARGEST:g}, got {greatest:g}")
 
 
+def check_floats(name: str, value: Any, *shapes: Shape, like: str = "") -> None:
+    """Check that `value` is an array of finite floats that has one of the shapes, none 0."""
+    check_array(name, value, "f", "floats", *shapes, like=like)
+    check_finite(name, value)
+
+
 def check_float64(name: str, value: Any) -> None:
     """Check that `value` is a NumPy array of float64, and no matrix or masked array."""
     if type(value) is not np.ndarray:

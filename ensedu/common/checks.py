@@ -195,10 +195,7 @@ PIP_NAMES = {
 def optional(package: str, extra: str | None) -> ModuleType:
     """Return a module, such as ``"scipy.stats"``, that comes with an extra of ensedu, or with none.
 
-    Raises
-    ------
-    ImportError
-        If its package is not installed; the message holds the command that installs it.
+    ``ImportError`` where its package is not installed, with the command that installs it.
     """
     root = package.partition(".")[0]
     try:

@@ -17,11 +17,12 @@ so, and the book has no results of it. A `Contestant` of your own stands beside 
 
 PyTorch and scikit-learn come with ``pip install "ensedu[sklearn]"``, data frames with
 ``"ensedu[data]"``. Laplace, IVON and TabM need packages of their own: ``pip install laplace-torch
-ivon-opt tabm``.
+ivon-opt tabm``. A package that is missing is an ``ImportError`` with the command that installs it;
+all raise ``TypeError`` or ``ValueError`` for anything but what they say.
 """
 
 from ensedu.common.checks import optional
-from ensedu.uncertainty.pooling import Pooled, TaskDifference, TaskScores, pooled, verdict
+from ensedu.uncertainty.meta_analysis import Pooled, TaskDifference, TaskScores, pooled, verdict
 
 optional("torch", "sklearn")
 

@@ -4,14 +4,10 @@ from itertools import product
 
 from ensedu.contest.jobs import LENGTH_FRACTIONS, Contestant, Setting
 from ensedu.contest.trainers.baselines import boosting_rounds, train_boosting, train_linear
-from ensedu.contest.trainers.ivon import train_ivon
-from ensedu.contest.trainers.laplace import train_laplace
 from ensedu.contest.trainers.mimo import train_mimo
 from ensedu.contest.trainers.networks import train_network
+from ensedu.contest.trainers.packages import train_ivon, train_laplace, train_tabm
 from ensedu.contest.trainers.swag import train_swag
-from ensedu.contest.trainers.tabm import train_tabm
-
-__all__ = ["CONTESTANTS", "FURTHER", "LONGEST_FACTOR", "REFERENCE", "STANDARD", "TABULAR"]
 
 #: Who others are compared with.
 REFERENCE = "single"

@@ -9,8 +9,6 @@ from numpy import ndarray as Array
 
 from ensedu import uncertainty
 
-__all__ = ["COVERAGE", "ClassForecast", "Forecast", "NumericForecast", "conformal"]
-
 #: What intervals, and sets of classes, are to hold.
 COVERAGE = 0.9
 

@@ -14,8 +14,6 @@ from ensedu.contest.forecasts import Forecast
 from ensedu.contest.tasks import SplitData, Task
 from ensedu.methods import METHODS
 
-__all__ = ["LENGTH_FRACTIONS", "Contestant", "Job", "Setting", "Trained"]
-
 #: How long a training may be, as fractions of the task's epochs; its rate falls to 0 in each.
 LENGTH_FRACTIONS = (0.125, 0.35, 1.0)
 
@@ -36,38 +34,24 @@ class Trained(Protocol):
 class Contestant:
     """A method at one size, how it is trained, and the six settings that it may choose from.
 
-    Parameters
-    ----------
-    label
-        What readers call it.
-    train
-        Called as ``train(job)``, returns what is `Trained` after ``job.epochs``.
-    settings
-        The settings.
-    method
-        The key of the method of this book that its networks are of; ``""`` for other models.
-    width_scale
-        Its width over that of the task; None: with as many parameters as four networks.
-    epochs
-        How many epochs a task gives it, by default the task's own.
-    length_fractions
-        How long it may train, as fractions of these.
-    is_random
-        Whether two trainings differ; else one is scored.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
+    Its `method` is the key of the method of this book that its networks are of; ``""`` is for other
+    models.
     """
 
+    #: What readers call it.
     label: str
+    #: Called as ``train(job)``, returns what is `Trained` after ``job.epochs``.
     train: Callable[["Job"], Trained]
+    #: The settings.
     settings: tuple[Setting, ...]
     method: str = "single"
+    #: Its width over that of the task; with None it has as many parameters as four networks.
     width_scale: float | None = 1.0
+    #: How many epochs a task gives it, by default the task's own.
     epochs: Callable[[Task], int] = operator.attrgetter("epochs")
+    #: How long it may train, as fractions of these.
     length_fractions: tuple[float, ...] = LENGTH_FRACTIONS
+    #: Whether two trainings differ; else one is scored.
     is_random: bool = True
 
     def __post_init__(self) -> None:
@@ -98,30 +82,17 @@ class Contestant:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Job:
-    """One training: of whom, on which split, with which setting and seed, for how many epochs.
+    """One training: of whom, on which split, with which setting and seed, for how many epochs."""
 
-    Parameters
-    ----------
-    task, data
-        The task, and a split of it as `ensedu.contest.split_of` returns it.
-    contestant, setting
-        Who is trained, and with which of its settings.
-    seed
-        All that is random follows from it.
-    epochs
-        How long; its rate falls to 0 until then.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a seed or epochs that are no such integers.
-    """
-
+    #: The task, and a split of it as `ensedu.contest.split_of` returns it.
     task: Task
     data: SplitData
+    #: Who is trained, and with which of its settings.
     contestant: Contestant
     setting: Setting
+    #: All that is random follows from it.
     seed: int
+    #: How long; its rate falls to 0 until then.
     epochs: int
 
     def __post_init__(self) -> None:

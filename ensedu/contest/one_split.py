@@ -1,5 +1,6 @@
 """One contestant on one split: it chooses a setting and a length, trains anew, and is scored."""
 
+import math
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,17 +15,6 @@ from ensedu.common import checks
 from ensedu.contest.forecasts import Forecast, conformal
 from ensedu.contest.jobs import Contestant, Job, Setting, Trained
 from ensedu.contest.tasks import SplitData, Task, split_of
-
-__all__ = [
-    "FAILED_NLL",
-    "SCORED_STARTS",
-    "Choice",
-    "choose",
-    "fresh_start",
-    "run_split",
-    "score_trained",
-    "seed_of",
-]
 
 #: Trainings of the chosen setting that are scored; none of them was seen in choosing.
 SCORED_STARTS = 4
@@ -63,23 +53,8 @@ class Choice:
 def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Choice:
     """Train each setting at each length once, and judge it by the rows to select on.
 
-    By the NLL of the combined prediction. A training that fails is the worst.
-
-    Parameters
-    ----------
-    task, data
-        The task, and a split of it as `ensedu.contest.split_of` returns it.
-    contestant
-        Whose settings are tried.
-    seed
-        From 0 up; each training has a seed of its own that follows from it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
-    ImportError
-        If a package of the contestant is not installed.
+    By the NLL of the combined prediction. A training that fails is the worst. The data are a split
+    as `split_of` returns it, and each training has a seed of its own that follows from `seed`.
     """
     kinds = {
         "task": (task, Task), "data": (data, SplitData), "contestant": (contestant, Contestant),
@@ -88,7 +63,7 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {checks.describe(value)}")
     checks.natural_int("seed", seed)
-    found = Choice(lengths=contestant.lengths(task))
+    found, (x, y) = Choice(lengths=contestant.lengths(task)), data.select
     for number, setting in enumerate(contestant.settings):
         scores = []
         for i, epochs in enumerate(found.lengths):
@@ -96,19 +71,12 @@ def choose(task: Task, data: SplitData, contestant: Contestant, seed: int) -> Ch
                 task=task, data=data, contestant=contestant, setting=setting,
                 seed=seed_of(seed, number, i), epochs=epochs,
             )  # fmt: skip
-            score = FAILED_NLL
+            score = math.nan
             with suppress(FloatingPointError):  # this rate is too large for it
-                score = selection_nll(data, contestant.train(job))
-            scores.append(score)
+                score = contestant.train(job)(x).scores(y)["nll"]
+            scores.append(float(score) if math.isfinite(score) else FAILED_NLL)
         found.nll.append(scores)
     return found
-
-
-def selection_nll(data: SplitData, trained: Trained) -> float:
-    """Return the NLL on the rows to select on, `FAILED_NLL` where it is not finite."""
-    x, y = data.select
-    score = trained(x).scores(y)["nll"]
-    return float(score) if np.isfinite(score) else FAILED_NLL
 
 
 def run_split(
@@ -137,13 +105,6 @@ def run_split(
     more_columns
         Called with the split, the choice and the first of these trainings; what it returns is added
         to the row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else, and as `rows_of_split` and `split_of`.
-    ImportError
-        If a package of the contestant is not installed.
     """
     checks.text("name", name)
     data = split_of(task, split)

@@ -16,8 +16,6 @@ from ensedu.common.checks import optional
 from ensedu.data import encoder
 from ensedu.data.splits import check_targets
 
-__all__ = ["NOISE", "SHARES", "SPLITS", "SplitData", "Task", "rows_of_split", "split_of"]
-
 #: Splits of a task: every row is in the test part of one of them.
 SPLITS = 5
 #: The parts of a split's rows, beside a fifth to test on, as parts of all.
@@ -37,51 +35,32 @@ def with_noise(x: Inputs, rng: Generator) -> Inputs:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Task:
-    """One set of data, and what all contestants have alike on it.
+    """One set of data, and what all contestants have alike on it."""
 
-    Parameters
-    ----------
-    name, label
-        What files and what readers call it.
-    x
-        Inputs: a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the
-        rows to fit on; or an array (N, ...) that networks take as it is, such as images.
-    y
-        Targets: numbers in float64, (N, 1) or (N,), kept as (N, 1); or labels (N,) from 0 up.
-    source
-        Where it comes from; tasks of one source count as one. By default its name.
-    groups
-        Rows of one number, (N,), are in one part of a split; by default each row by itself.
-    time
-        When each row was, (N,): a split then tests on what came after all that it trains on. Not
-        together with `groups`.
-    hidden
-        Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.
-    steps, batch_size
-        How many steps all train, to whole epochs, and with how many examples a step.
-    shifts
-        By name a function (inputs, rng) -> inputs as networks take them, which shifts a test part.
-    ood
-        Inputs of another kind, as networks take them; by default a test part's own rows, with each
-        column in an order of its own.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For parts that do not belong together.
-    """
-
+    #: What files and what readers call it.
     name: str
     label: str
+    #: Inputs, a pandas ``DataFrame``, which `ensedu.data.encoder` makes numbers, fitted on the rows
+    #: to fit on; or an array (N, ...) that networks take as it is, such as images.
     x: Any
+    #: Targets, numbers in float64, (N, 1) or (N,), kept as (N, 1); or labels (N,) from 0 up.
     y: Targets | Float[Array, " _"]
+    #: Where it comes from; tasks of one source count as one. By default its name.
     source: str = ""
+    #: Rows of one number, (N,), are in one part of a split; by default each row by itself.
     groups: Int[Array, " N"] | None = None
+    #: When each row was, (N,), so that a split tests on what came after all that it trains on. Not
+    #: together with `groups`.
     time: Float[Array, " N"] | None = None
+    #: Widths of the hidden layers; ``"lenet"`` for the filters of LeNet-5.
     hidden: tuple[int, ...] | str = (50, 50)
+    #: How many steps all train, to whole epochs, and with how many examples a step.
     steps: int = 1000
     batch_size: int = 32
+    #: By name a function (inputs, rng) -> inputs as networks take them, which shifts a test part.
     shifts: Mapping[str, Shift] = field(default_factory=lambda: {"noise": with_noise})
+    #: Inputs of another kind, as networks take them; by default a test part's own rows, with each
+    #: column in an order of its own.
     ood: Inputs | None = None
 
     def __post_init__(self) -> None:
@@ -175,13 +154,8 @@ def rows_of_split(task: Task, split: int) -> dict[str, Int[Array, " rows"]]:
 
     The test parts of all splits share no row and are all rows together. What is not tested on is
     cut at random, groups whole. By time, rows are six blocks in order, each but the first is tested
-    on once, and what came before it is cut in order, too: its last rows calibrate.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no task, a split that is no integer from 0 to `SPLITS` - 1, and groups that are
-        too few, or too large, for each part to have one.
+    on once, and what came before it is cut in order, too: its last rows calibrate. ``ValueError``
+    for groups that are too few, or too large, for each part to have one.
     """
     if not isinstance(task, Task):
         raise TypeError(f"task must be a Task, got {checks.describe(task)}")
@@ -230,6 +204,7 @@ class SplitData:
     `unit` is what one of the standardized targets is worth, 1 for classes; `center` is their 0.
     """
 
+    #: Of each part inputs and targets.
     fit: tuple[Inputs, Targets]
     select: tuple[Inputs, Targets]
     calibrate: tuple[Inputs, Targets]
@@ -245,10 +220,7 @@ class SplitData:
 def split_of(task: Task, split: int) -> SplitData:
     """Return a split of a task, ready to train on; the same at each call.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `rows_of_split`, and for targets that are one number in all rows to fit on.
+    ``ValueError`` for targets that are one number in all rows to fit on.
     """
     parts = rows_of_split(task, split)
     rng = np.random.default_rng([SPLITS, split, 1])

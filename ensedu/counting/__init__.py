@@ -6,7 +6,9 @@ method trains stands in the table `ensedu.methods.METHODS`; every count follows 
 `layer` counts one layer of any method; `linear` (one network), `deep_ensemble`, … are `layer` for
 one method each.
 
-Everything is an exact integer (or a ``Fraction``), and only the standard library is needed.
+Everything is an exact integer (or a ``Fraction``), and only the standard library is needed. All
+raise ``TypeError`` or ``ValueError`` for a size that is no positive integer, an unknown method, and
+members or samples that it does not have.
 """
 
 from ensedu.counting.formulas import (

@@ -22,29 +22,19 @@ from ensedu.methods import (
 
 @dataclass(frozen=True)
 class Count:
-    """Trainable numbers by role. Two counts are equal when all roles and `frozen` are.
+    """Trainable numbers by role. Two counts are equal when all roles and `frozen` are."""
 
-    Attributes
-    ----------
-    shared
-        Weights of which all members use one copy.
-    per_member
-        Weights that each member owns: a deep ensemble's matrices, the (means of the) fast weights.
-    scales
-        Standard deviations of weights and of fast weights.
-    biases
-        All that belongs to biases, standard deviations of biases included.
-    frozen
-        How many of the numbers above are held fixed (``requires_grad=False``).
-    name, layers
-        A label, and the counts that this one is the sum of; neither takes part in ``==``.
-    """
-
+    #: Weights of which all members use one copy.
     shared: int = 0
+    #: Weights that each member owns, a deep ensemble's matrices, or (means of) fast weights.
     per_member: int = 0
+    #: Standard deviations of weights and of fast weights.
     scales: int = 0
+    #: All that belongs to biases, standard deviations of biases included.
     biases: int = 0
+    #: How many of the numbers above are held fixed (``requires_grad=False``).
     frozen: int = 0
+    #: A label, and the counts that this one is the sum of; neither takes part in ``==``.
     name: str = field(default="", compare=False, repr=False)
     layers: tuple["Count", ...] = field(default=(), compare=False, repr=False)
 
@@ -128,12 +118,6 @@ def layer(
     bias
         Whether there is a bias per output.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a size that is not a positive integer, an unknown `method`, members or samples that it
-        does not have, and a `bias` that is not a bool.
-
     Examples
     --------
     >>> layer(50, 50, "batch_ensemble", 4)
@@ -172,10 +156,7 @@ def _layer_of(method: str) -> Callable[..., Count]:
         )  # fmt: skip
 
     function.__name__ = function.__qualname__ = "linear" if method == "single" else method
-    function.__doc__ = (
-        f"`layer` for ``{method!r}``: {METHODS[method].source}.\n\n"
-        "Takes and raises what `layer` does."
-    )
+    function.__doc__ = f"`layer` for ``{method!r}``: {METHODS[method].source}."
     return function
 
 
@@ -203,7 +184,7 @@ def mlp(
     sizes
         At least two positive integers: inputs, hidden widths, outputs.
     method, ensemble_size, samples, bias
-        As for `layer`, which also says what is raised.
+        As for `layer`.
 
     Examples
     --------

@@ -27,14 +27,9 @@ def count(thing: Any) -> Count:
 
     Each layer of ensedu says which role each of its arrays has. In any other module a parameter
     with "bias" in its name is a bias, and every other one is shared, or each member's own inside
-    the copies of a deep ensemble. An array that several layers
-    use (tied weights) counts once, where it is first met; a Torch parameter with
-    ``requires_grad=False`` counts, and is flagged in ``frozen``; buffers never count.
-
-    Raises
-    ------
-    TypeError
-        If `thing` is neither, or holds a lazy parameter without a shape yet.
+    the copies of a deep ensemble. An array that several layers use (tied weights) counts once,
+    where it is first met; a Torch parameter with ``requires_grad=False`` counts, and is flagged in
+    ``frozen``; buffers never count. A lazy parameter, which has no shape yet, is a ``TypeError``.
 
     Examples
     --------

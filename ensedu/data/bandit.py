@@ -28,20 +28,13 @@ GOOD, BAD = 5.0, -35.0
 
 @dataclass(frozen=True, eq=False)
 class Mushrooms:
-    """T mushrooms in the order in which they are found.
+    """T mushrooms in the order in which they are found."""
 
-    Attributes
-    ----------
-    x
-        (T, 64): what is seen of them.
-    poisonous
-        (T,): what is not.
-    pays
-        (T,): what each pays who eats it.
-    """
-
+    #: What is seen of them, (T, 64).
     x: Float[Array, "T 64"]
+    #: What is not, (T,).
     poisonous: Bool[Array, " T"]
+    #: What each pays who eats it, (T,).
     pays: Float[Array, " T"]
 
 

@@ -134,14 +134,8 @@ def clean(frame: Any, *, dayfirst: bool | None = None, like: Any = None) -> Any:
         For new rows: what `clean` returned for others, or none of its rows, with the columns that
         must be there, and no others. Each is read as it was then, dates too.
 
-    Raises
-    ------
-    ImportError
-        If pandas is not installed.
-    TypeError, ValueError
-        For no frame of named columns; a column that `like` has not, or has alone, or that holds
-        nothing, or several kinds or units; a cell that is no name and cannot be read. The message
-        names column and row.
+    An error names column and row: of a column that `like` has not, or has alone, or that holds
+    nothing, or several kinds or units, and of a cell that is no name and cannot be read.
 
     Examples
     --------
@@ -236,13 +230,6 @@ def encoder(frame: Any, *, unknown: str = "error") -> Any:
     unknown
         What a word does that no row to fit on has: ``"error"``, or ``"ignore"``, by which it
         is one of the rest, and where there are none zeros, an input that no network was trained on.
-
-    Raises
-    ------
-    ImportError
-        If scikit-learn is not installed.
-    TypeError, ValueError
-        For no frame with rows, or another `unknown`.
 
     Examples
     --------

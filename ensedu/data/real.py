@@ -116,11 +116,6 @@ def letters() -> tuple[Float[Array, "520 784"], list[str]]:
     mass is in the middle. Pixels go from 0 to 1, 1 is ink; images are ``x.reshape(-1, 28, 28)``.
     The fonts are those of matplotlib, which draws them. Some letters are a digit's twins: O, o, l,
     I, Z, S and the like; l and I of one font are the same image. Needs matplotlib and Pillow.
-
-    Raises
-    ------
-    ImportError
-        If one of them is not installed.
     """
     image = optional("PIL.Image", "data")  # which matplotlib needs, too
     folder = Path(optional("matplotlib", "data").get_data_path(), "fonts", "ttf")

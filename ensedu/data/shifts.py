@@ -22,16 +22,8 @@ def keep_classes(
     """Return the rows whose label is one of `keep`, in their order.
 
     ``keep_classes(x, y, range(5))`` to train on, ``keep_classes(x, y, range(5, 10))`` to see what a
-    network says to digits that it has never met.
-
-    Parameters
-    ----------
-    x, y
-        Examples, (N, …), and their labels, (N,).
-    keep
-        Labels, each in y and named once.
-    relabel
-        Whether label ``keep[i]`` becomes i; labels stay as they are otherwise.
+    network says to digits that it has never met. Each label of `keep` is in y, and named once; with
+    `relabel` ``keep[i]`` becomes i.
     """
     check_float64("x", x)
     if x.ndim == 0 or check_targets("y", y, len(x)).ndim != 1:
@@ -54,13 +46,6 @@ def rotated(images: Float[Array, "N H W"], degrees: float) -> Float[Array, "N H 
 
     Between pixels values are interpolated linearly; a turn by 90° of a square image is exact.
     Needs SciPy.
-
-    Raises
-    ------
-    ImportError
-        If SciPy is not installed.
-    TypeError, ValueError
-        For anything but images, (N, H, W), in 0 to 1, and a finite number of `degrees`.
     """
     check_images("images", images, stacked=True)
     angle = checks.real("degrees", degrees)
@@ -86,15 +71,8 @@ def patches(number: int, size: int, rng: Generator) -> Float[Array, "number size
     """Cut square gray patches, `size` pixels wide, out of scikit-learn's two photographs.
 
     Each comes from any place of either with the same probability, so they may overlap. Gray is the
-    mean of red, green and blue. Needs scikit-learn and Pillow.
-
-    Raises
-    ------
-    ImportError
-        If one of them is not installed.
-    TypeError, ValueError
-        For a `number` that is no positive integer, a `size` that is none up to 427, the height of
-        the photographs, and anything but a generator.
+    mean of red, green and blue. Sizes go up to 427, the height of the photographs. Needs
+    scikit-learn and Pillow.
     """
     checks.positive_int("number", number)
     checks.positive_int("size", size)

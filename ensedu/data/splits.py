@@ -82,36 +82,6 @@ class Split:
     there is divided by 1. `original` puts predictions back; an NLL in standardized units is put
     back by adding ``log(split.y_std)``.
 
-    Parameters
-    ----------
-    x
-        All rows, raw, (N, m).
-    y
-        All rows, raw: numbers to predict, (N, k), or integer labels (N,).
-    train
-        Indices of the rows to train on.
-    test
-        Indices of the rows to test on, none of them in `train`; what is in neither is left out.
-
-    Attributes
-    ----------
-    x_train
-        Inputs of the rows to train on, standardized, (N_train, m).
-    y_train
-        What is to be predicted for them, standardized, (N_train, k), or labels as they are.
-    x_test
-        Inputs of the rows to test on, standardized by the rows to train on, (N_test, m).
-    y_test
-        The same of y, (N_test, k), or labels as they are; raw it is ``split.y[split.test]``.
-    x_mean
-        Mean of each column of x, raw, in the rows to train on, (m,).
-    x_std
-        Standard deviation of the same, (m,).
-    y_mean
-        Mean of each column of y, raw, in the rows to train on, (k,), or None for labels.
-    y_std
-        Standard deviation of the same, (k,), or None for labels.
-
     Examples
     --------
     >>> x = np.arange(6.0)[:, None]
@@ -122,17 +92,29 @@ class Split:
     (array([2.]), array([1.]))
     """
 
+    #: All rows, raw, (N, m).
     x: Float[Array, "N m"]
+    #: All rows, raw, numbers to predict, (N, k), or integer labels (N,).
     y: Targets
+    #: Indices of the rows to train on.
     train: Int[Array, "N_train"]
+    #: Indices of the rows to test on, none of them in `train`; what is in neither is left out.
     test: Int[Array, "N_test"]
+    #: Inputs of the rows to train on, standardized, (N_train, m).
     x_train: Float[Array, "N_train m"] = field(init=False)
+    #: What is to be predicted for them, standardized, (N_train, k), or labels as they are.
     y_train: Float[Array, "N_train k"] | Int[Array, "N_train"] = field(init=False)
+    #: Inputs of the rows to test on, standardized by the rows to train on, (N_test, m).
     x_test: Float[Array, "N_test m"] = field(init=False)
+    #: The same of y, (N_test, k), or labels as they are; raw it is ``split.y[split.test]``.
     y_test: Float[Array, "N_test k"] | Int[Array, "N_test"] = field(init=False)
+    #: Mean of each column of x, raw, in the rows to train on, (m,).
     x_mean: Float[Array, "m"] = field(init=False)
+    #: Standard deviation of the same, (m,).
     x_std: Float[Array, "m"] = field(init=False)
+    #: Mean of each column of y, raw, in the rows to train on, (k,), or None for labels.
     y_mean: Float[Array, "k"] | None = field(init=False)
+    #: Standard deviation of the same, (k,), or None for labels.
     y_std: Float[Array, "k"] | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -226,23 +208,15 @@ def _mean_and_std(rows: Float[Array, "N m"]) -> tuple[Float[Array, "m"], Float[A
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """N rows of m inputs, with k numbers to predict; ``len(table)`` is N.
+    """N rows of m inputs, with k numbers to predict; ``len(table)`` is N."""
 
-    Attributes
-    ----------
-    x
-        Inputs, raw, (N, m).
-    y
-        Numbers to predict, raw, (N, k).
-    names
-        What the m columns of x are called; one-hot ones ``"cut=Ideal"``.
-    targets
-        What the k columns of y are called.
-    """
-
+    #: Inputs, raw, (N, m).
     x: Float[Array, "N m"]
+    #: Numbers to predict, raw, (N, k).
     y: Float[Array, "N k"]
+    #: What the m columns of x are called; one-hot ones ``"cut=Ideal"``.
     names: tuple[str, ...]
+    #: What the k columns of y are called.
     targets: tuple[str, ...]
 
     def __post_init__(self) -> None:

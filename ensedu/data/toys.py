@@ -26,25 +26,17 @@ class Curve:
     """A curve to learn: ``y = function(x, ε)`` with ``ε ~ N(0, noise²)``, independent for each y.
 
     A variant is ``dataclasses.replace(gap, noise=0.3)``.
-
-    Parameters
-    ----------
-    name
-        What to call it.
-    function
-        Takes x and ε, arrays of one shape, and returns y.
-    noise
-        Standard deviation of ε, above 0.
-    regions
-        Intervals in which the inputs of training lie, from left to right, without overlap.
-    number
-        How many points `sample` draws if it is not told.
     """
 
+    #: What to call it.
     name: str
+    #: Takes x and ε, arrays of one shape, and returns y.
     function: Callable[..., Array]
+    #: Standard deviation of ε, above 0.
     noise: float
+    #: Intervals in which the inputs of training lie, from left to right, without overlap.
     regions: tuple[Ends, ...]
+    #: How many points `sample` draws if it is not told.
     number: int
 
     def __post_init__(self) -> None:

@@ -9,6 +9,11 @@ m = C_in · kh · kw numbers. A training step::
     net.backward(grad)
     kl_backward(net, M / N)  # for a network with distributions, trained on N examples
     optimizer.step()
+
+A layer with members takes (B, m) for all of them, (M, B, m), or (S, M, B, m) for S samples; one
+that draws without members takes (B, m), or (S, B, m), a sample each. All raise ``TypeError`` or
+``ValueError`` for a bad argument, an option that a layer does not have, and an array of another
+shape or dtype.
 """
 
 from ensedu.common.training_settings import KLWeight, Validation
@@ -19,8 +24,7 @@ from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.linear import Conv2d, Linear
 from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
-from ensedu.numpy.models import lenet5
-from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, mlp
+from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, lenet5, mlp
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.numpy.training import SGD, Adam, fit
 from ensedu.numpy.windows import AvgPool2d, Flatten, MaxPool2d

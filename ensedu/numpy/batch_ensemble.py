@@ -28,11 +28,6 @@ class BatchEnsembleLinear(MemberLayer):
         Standard deviation for ``"normal"``, above 0.
     rng, bias
         As for `Linear`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, m) nor (M, B, m) nor (S, M, B, m).
     """
 
     method: ClassVar = "batch_ensemble"
@@ -164,11 +159,6 @@ class BatchEnsembleConv2d(ModulatedConv, BatchEnsembleLinear):
         As for `Conv2d`.
     ensemble_size, init, init_std
         As for `BatchEnsembleLinear`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

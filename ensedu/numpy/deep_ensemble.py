@@ -24,11 +24,6 @@ class DeepEnsembleLinear(MemberLayer):
         m, n and M, positive integers.
     rng, bias
         As for `Linear`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, m) nor (M, B, m) nor (S, M, B, m).
     """
 
     method: ClassVar = "deep_ensemble"
@@ -81,11 +76,6 @@ class DeepEnsembleConv2d(ConvLayer, DeepEnsembleLinear):
         As for `Conv2d`.
     ensemble_size
         M, a positive integer.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

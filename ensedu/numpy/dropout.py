@@ -25,11 +25,6 @@ class MCDropout(Layer):
         How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
     rng
         Default source of masks.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input without a batch axis before its features.
     """
 
     def __init__(

@@ -20,11 +20,6 @@ class Linear(WeightLayer):
         Draws W and b from U(-1/√m, 1/√m), as ``nn.Linear`` does.
     bias
         Whether there is a bias.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another dtype than float64 or feature count.
     """
 
     def __init__(
@@ -72,12 +67,6 @@ class Conv2d(ConvLayer, Linear):
         An integer, or a pair for height and width; padding is by zeros.
     rng, bias
         As for `Linear`: W (C_in · kh · kw, C_out) and b (C_out,) start as ``nn.Conv2d`` does.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another dtype than float64, of other channels, or
-        smaller than the kernel.
     """
 
     def __init__(

@@ -38,11 +38,6 @@ def half_squared_error(
         y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
     reduction
         ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, or an unknown `reduction`.
     """
     residual = outputs - _targets(outputs, targets, heads=1)
     return reduce(0.5 * (residual**2).sum(axis=-1), residual, reduction)
@@ -63,19 +58,12 @@ def gaussian_nll(
     ----------
     outputs
         Heads, (M, B, 2k) or (B, 2k): k means μ, then k raw variances v; σ² = softplus(v) + 1e-6.
-    targets
-        y, (B, k), or (B,) for k = 1; (M, B, k) where each member has examples of its own.
-    reduction
-        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
+    targets, reduction
+        As for `half_squared_error`.
     beta
         From 0 to 1: each summand is weighted by σ^(2 beta), held constant (β-NLL, Seitzer et al.
         2022, eq. 5), so that examples of a large variance do not stop teaching the mean. Above 0
         it is no NLL of a density, and has no mixture.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, an unknown `reduction`, and another `beta`.
     """
     beta = layer_checks.nll_exponent(beta, reduction)
     targets = _targets(outputs, targets, heads=2)
@@ -102,12 +90,7 @@ def softmax_cross_entropy(
         Class labels y, integers from 0 to k - 1, (B,), or (M, B) where each member has examples of
         its own.
     reduction
-        ``"none"``, ``"mean"``, ``"sum"`` or ``"mixture"``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other shapes or dtypes, a label out of range, or an unknown `reduction`.
+        As for `half_squared_error`.
     """
     check_float64("outputs", outputs)
     if type(targets) is not np.ndarray or targets.dtype.kind not in "iu":
@@ -128,8 +111,7 @@ def reduce(nll: Float[Array, "*M B"], grad: Float[Array, "*M B k"], reduction: s
     """Turn each member's and example's NLL, and its gradient, into a loss and its gradient.
 
     The mean weighs every member by 1/M, the sum by 1; the gradient of the mixture weighs member i
-    by its responsibility for the example, ``softmax_i(-ℓ_ib)``. Raises ``TypeError`` or
-    ``ValueError`` for other arrays than these, for no examples, and for an unknown `reduction`.
+    by its responsibility for the example, ``softmax_i(-ℓ_ib)``.
     """
     checks.one_of("reduction", reduction, ("none", "mean", "sum", "mixture"))
     check_float64("nll", nll)

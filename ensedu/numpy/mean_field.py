@@ -35,11 +35,6 @@ class MeanFieldLinear(variational.VariationalLayer):
         vary less. Noise of the weights makes one function of either.
     rng, bias
         As for `Linear`, where the means start; `rng` is also the default source of noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input that is neither (B, m) nor (S, B, m).
     """
 
     method: ClassVar = "mean_field"
@@ -148,11 +143,6 @@ class MeanFieldConv2d(ConvLayer, MeanFieldLinear):
     prior, posterior_std, estimator
         As for `MeanFieldLinear`; ``"local"`` draws the output of each position apart, though all
         have one kernel.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Layers in a row, and multilayer perceptrons for each method."""
+"""Layers in a row, and networks of each method: multilayer perceptrons, and LeNet-5."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ensedu.numpy.dropout import MCDropout
 from ensedu.numpy.linear import Conv2d, Linear
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
+from ensedu.numpy.windows import Flatten, MaxPool2d
 
 #: Every layer with weights, by its name.
 LAYER_CLASSES: dict[str, type[WeightLayer]] = {
@@ -54,11 +55,6 @@ class Tile(Layer):
         For layers with members: M, a positive integer; the result is (S, M, B, features).
     feature_axes
         How many axes one example has: 1 for (B, features), 3 for images (B, C, H, W).
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad size, and for an input with other axes.
     """
 
     def __init__(
@@ -98,8 +94,7 @@ class Tile(Layer):
 class Sequential:
     """Layers applied one after another; ``params``, ``grads`` and noise are named "index.name".
 
-    Raises ``TypeError`` for what is no layer, ``ValueError`` for one that is used twice: it keeps
-    one forward pass for ``backward``.
+    No layer may be in it twice: each keeps one forward pass for ``backward``.
     """
 
     def __init__(self, *layers: "Layer | Sequential") -> None:
@@ -194,8 +189,7 @@ def check_network(network: Any) -> "Layer | Sequential":
 def kl(network: Layer | Sequential) -> float:
     """The sum over layers of KL(q ‖ prior) in nats, the mean over members; 0 without such a layer.
 
-    For the mixture of the members, the mean of their KLs is an upper bound (convexity). Raises
-    ``TypeError`` for what is no network.
+    For the mixture of the members, the mean of their KLs is an upper bound (convexity).
     """
     check_network(network)
     return float(
@@ -207,8 +201,7 @@ def kl_backward(network: Layer | Sequential, weight: float = 1.0) -> None:
     """Add the gradient of ``weight * kl(network)`` to the layers' ``grads``.
 
     For an evidence lower bound over N examples the weight is 1/N beside a loss that is a mean over
-    members, and M/N beside one that is their sum. Raises ``TypeError`` for what is no network, and
-    as well as ``ValueError`` for a `weight` that is no finite number.
+    members, and M/N beside one that is their sum.
     """
     check_network(network)
     checks.real("weight", weight)
@@ -256,18 +249,13 @@ def mlp(
     options
         Further arguments of the method's layer (``init``, ``prior``, ...); for a method that drops
         units those of `MCDropout`, which follows each activation.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, members or samples that the method does not have, and an option that
-        the layer does not have.
     """
     sizes = checks.layer_sizes("sizes", sizes)
     M, S = checked_sizes(method, ensemble_size, samples)
     row = METHODS[method]
     act = ACTIVATIONS[checks.one_of("activation", activation, ACTIVATIONS)]
     ntk = checks.one_of("parametrization", parametrization, PARAMETRIZATIONS) == "ntk"
+    keys = layer_methods(method, len(sizes) - 1)
 
     def weights(m: int, n: int, key: str) -> list[Layer]:
         members = (M,) if METHODS[key].has_members else ()
@@ -280,13 +268,62 @@ def mlp(
                 array[...] = rng.standard_normal(array.shape)
         return [Multiply(m**-0.5), layer]
 
-    def block(m: int, n: int, key: str) -> list[Layer]:
-        """What stands for one layer of a plain network: its weights, and what follows them."""
-        dropout = [MCDropout(rng=rng, **options)] if row.drops_units else []
-        return [*weights(m, n, key), act(), *dropout]
+    layers: list[Layer] = [] if S is None else [Tile(S, M if row.has_members else None)]
+    for i, (pair, key) in enumerate(zip(pairwise(sizes), keys, strict=True)):
+        if i:
+            layers += [act(), *([MCDropout(rng=rng, **options)] if row.drops_units else [])]
+        layers += weights(*pair, key)
+    return Sequential(*layers)
 
-    tile = [] if S is None else [Tile(S, M if row.has_members else None)]
-    layers = zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True)
-    *hidden, last = ((m, n, key) for (m, n), key in layers)
-    blocks = chain.from_iterable(block(*arguments) for arguments in hidden)
-    return Sequential(*tile, *blocks, *weights(*last))
+
+def lenet5(
+    method: str = "single",
+    ensemble_size: int | None = None,
+    *,
+    rng: Generator,
+    samples: int | None = None,
+    classes: int = 10,
+    filters: tuple[int, int] = (6, 16),
+    **options: Any,
+) -> Sequential:
+    """LeNet-5 for images (B, 1, 28, 28), with ReLU and max pooling: 61,706 numbers for one network.
+
+    LeCun et al. 1998, in the form that most libraries train today.
+
+    Parameters
+    ----------
+    method, ensemble_size, samples, rng
+        As for `mlp`, with images (B, 1, 28, 28) for features.
+    classes
+        How many numbers come out for each image.
+    filters
+        The channels of its two convolutions.
+    options
+        Further arguments of the method's layers; for a method that drops units, or channels of
+        images, those of `MCDropout`, which follows each activation.
+    """
+    M, S = checked_sizes(method, ensemble_size, samples)
+    row = METHODS[method]
+    keys = iter(layer_methods(method, 5))
+    first, second = checks.layer_sizes("filters", filters)
+    classes = checks.positive_int("classes", classes)
+
+    def layer(product: str, *sizes: int, **geometry: int) -> Layer:
+        key = next(keys)
+        members = (M,) if METHODS[key].has_members else ()
+        own = {} if row.drops_units or key != method else options
+        return layer_class(key, product)(*sizes, *members, rng=rng, **geometry, **own)
+
+    def activation(axes: int) -> list[Layer]:
+        dropout = [MCDropout(rng=rng, feature_axes=axes, **options)] if row.drops_units else []
+        return [ReLU(), *dropout]
+
+    tile = [] if S is None else [Tile(S, M if row.has_members else None, feature_axes=3)]
+    return Sequential(
+        *tile,
+        layer("Conv2d", 1, first, 5, padding=2), *activation(3), MaxPool2d(2),
+        layer("Conv2d", first, second, 5), *activation(3), MaxPool2d(2), Flatten(),
+        layer("Linear", 25 * second, 120), *activation(1),
+        layer("Linear", 120, 84), *activation(1),
+        layer("Linear", 84, classes),
+    )  # fmt: skip

@@ -24,7 +24,7 @@ class Rank1Linear(BatchEnsembleLinear, variational.VariationalLayer):
     Parameters
     ----------
     in_features, out_features, ensemble_size, rng, bias
-        As for `BatchEnsembleLinear`, which says what is raised; `rng` also draws the noise.
+        As for `BatchEnsembleLinear`; `rng` also draws the noise.
     prior
         Of each entry of r and s, of `ensedu.priors`.
     init, init_std
@@ -115,11 +115,6 @@ class Rank1Conv2d(ModulatedConv, Rank1Linear):
         As for `BatchEnsembleConv2d`.
     prior, init, init_std, posterior_std, per_example
         As for `Rank1Linear`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input of another shape or dtype.
     """
 
     def __init__(

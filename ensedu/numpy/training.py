@@ -10,8 +10,9 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_rng
-from ensedu.common.history import EpochRow, History
-from ensedu.common.minibatches import (
+from ensedu.common.training_loop import (
+    EpochRow,
+    History,
     check_same_rows,
     checked_batch_size,
     members_to_split,
@@ -27,7 +28,8 @@ from ensedu.numpy.network import kl as divergence_of
 class Optimizer:
     """Base: ``step`` updates each parameter by its gradient, then empties the gradients.
 
-    Emptied gradients turn a forgotten ``backward`` into an error instead of a repeated step.
+    Emptied gradients turn a forgotten ``backward`` into an error instead of a repeated step. The
+    `network` is an `ensedu.numpy` layer or network, and `lr` a learning rate above 0.
     """
 
     def __init__(self, network: Layer | Sequential, lr: float) -> None:
@@ -64,22 +66,7 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    """Gradient descent with momentum: ``v ← momentum v + g``, ``θ ← θ - lr v``.
-
-    Parameters
-    ----------
-    network
-        An `ensedu.numpy` layer or network.
-    lr
-        Learning rate, above 0.
-    momentum
-        0 <= momentum < 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
-    """
+    """Gradient descent: ``v ← momentum v + g``, ``θ ← θ - lr v``; momentum is from 0 to below 1."""
 
     def __init__(self, network: Layer | Sequential, lr: float, momentum: float = 0.0) -> None:
         super().__init__(network, lr)
@@ -94,21 +81,8 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam (Kingma and Ba 2015, algorithm 1).
 
-    Parameters
-    ----------
-    network
-        An `ensedu.numpy` layer or network.
-    lr
-        Learning rate, above 0.
-    betas
-        Decay rates of the two moments, each 0 <= beta < 1.
-    eps
-        Added to the denominator, above 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For anything else.
+    The decay rates of its two moments, `betas`, are from 0 to below 1; `eps` is added to the
+    denominator.
     """
 
     def __init__(
@@ -208,10 +182,18 @@ def fit(
     kl, held = as_kl_weight(kl), as_validation(validation)
     _check_arguments(net, x, y, held)
     check_rng("rng", rng)
-    members = _members_to_split(net) if checks.boolean("split", split) else None
+    members = None
+    if checks.boolean("split", split):
+        parts = [part for _, part in named_layers(net)]
+        sizes = {part.ensemble_size for part in parts if isinstance(part, MemberLayer)}
+        members = members_to_split(net, sizes, any(isinstance(part, Tile) for part in parts))
     size = checked_batch_size(batch_size, len(x), members)
     steps = number_of_steps(len(x), size, members)
-    optim = _make_optimizer(optimizer, net, checks.real("lr", lr, low=0.0))
+    make = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")
+    if not isinstance(optim := make(net, lr=checks.real("lr", lr, low=0.0)), Optimizer):
+        raise TypeError(
+            f"optimizer must return an ensedu.numpy optimizer, got {checks.describe(optim)}"
+        )
     history = History(epochs, kl, held.patience if held else None)
     best: dict[str, Array] = {}
     net.zero_grad()
@@ -250,17 +232,6 @@ def targets(y: Array, rows: Array) -> Array:
     """Return the targets of a minibatch: a loss tells (M, B) from (B, k) by the axis k."""
     alone = rows.ndim > 1 and y.ndim == 1 and y.dtype.kind == "f"
     return (y[:, None] if alone else y)[rows]
-
-
-def _make_optimizer(
-    optimizer: Callable[..., Optimizer], net: Layer | Sequential, lr: float
-) -> Optimizer:
-    made = checks.function("optimizer", optimizer, "optimizer(net, lr=lr)")(net, lr=lr)
-    if not isinstance(made, Optimizer):
-        raise TypeError(
-            f"optimizer must return an ensedu.numpy optimizer, got {checks.describe(made)}"
-        )
-    return made
 
 
 def _evaluate(nll: Callable[[Array, Array], Loss], outputs: Array, y: Array) -> tuple[float, Any]:
@@ -310,10 +281,3 @@ def _check_arguments(net: Any, x: Any, y: Any, held: Validation | None) -> None:
     draws = any(isinstance(p, Layer) and hasattr(p, "noise") for _, p in named_layers(net))
     if held is not None and held.samples > 1 and not draws:
         raise ValueError(f"samples must be 1 for a net that draws nothing, got {held.samples}")
-
-
-def _members_to_split(net: Layer | Sequential) -> int:
-    sizes = {part.ensemble_size for _, part in named_layers(net) if isinstance(part, MemberLayer)}
-    return members_to_split(
-        net, sizes, any(isinstance(part, Tile) for _, part in named_layers(net))
-    )

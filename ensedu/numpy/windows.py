@@ -20,30 +20,6 @@ Pair = tuple[int, int]
 Size = int | Pair
 
 
-def cut(
-    x: Float[Array, "*axes C H W"], kernel_size: Pair, stride: Pair, padding: Pair
-) -> Float[Array, "*axes H_out W_out C kh kw"]:
-    """Cut images, after zeros on all sides, into windows of the kernel's size."""
-    around = [(0, 0)] * (x.ndim - 2) + [(size, size) for size in padding]
-    windows = np.lib.stride_tricks.sliding_window_view(
-        np.pad(x, around), kernel_size, axis=(-2, -1)
-    )
-    return np.moveaxis(windows[..., :: stride[0], :: stride[1], :, :], -5, -3)
-
-
-def add_up(
-    windows: Float[Array, "*axes H_out W_out C kh kw"], size: Pair, stride: Pair, padding: Pair
-) -> Float[Array, "*axes C H W"]:
-    """Add windows up where they lie in images of this size: the transpose of `cut`."""
-    *axes, rows, columns, channels, kh, kw = windows.shape
-    (top, left), (down, right) = padding, stride
-    y = np.zeros((*axes, channels, size[0] + 2 * top, size[1] + 2 * left))
-    for i, j in product(range(kh), range(kw)):
-        lies = slice(i, i + down * rows, down), slice(j, j + right * columns, right)
-        y[..., *lies] += np.moveaxis(windows[..., i, j], -1, -3)
-    return y[..., top : top + size[0], left : left + size[1]]
-
-
 class ImageLayer(Layer):
     """Base of the layers that read windows of images: (…, C, H, W) -> (…, C_out, H_out, W_out)."""
 
@@ -78,12 +54,25 @@ class ImageLayer(Layer):
         return shape
 
     def _cut(self, x: Float[Array, "*axes C H W"]) -> Float[Array, "*axes H_out W_out C kh kw"]:
-        return cut(x, self.kernel_size, self.stride, self.padding)
+        """Cut images, after zeros on all sides, into windows of the kernel's size."""
+        around = [(0, 0)] * (x.ndim - 2) + [(size, size) for size in self.padding]
+        windows = np.lib.stride_tricks.sliding_window_view(
+            np.pad(x, around), self.kernel_size, axis=(-2, -1)
+        )
+        down, right = self.stride
+        return np.moveaxis(windows[..., ::down, ::right, :, :], -5, -3)
 
     def _add_up(
-        self, windows: Float[Array, "*axes H_out W_out C kh kw"], shape: tuple[int, ...]
+        self, windows: Float[Array, "*axes H_out W_out C kh kw"], height: int, width: int
     ) -> Float[Array, "*axes C H W"]:
-        return add_up(windows, (shape[-2], shape[-1]), self.stride, self.padding)
+        """Add windows up where they lie in images of this size: the transpose of `_cut`."""
+        *axes, rows, columns, channels, kh, kw = windows.shape
+        (top, left), (down, right) = self.padding, self.stride
+        y = np.zeros((*axes, channels, height + 2 * top, width + 2 * left))
+        for i, j in product(range(kh), range(kw)):
+            lies = slice(i, i + down * rows, down), slice(j, j + right * columns, right)
+            y[..., *lies] += np.moveaxis(windows[..., i, j], -1, -3)
+        return y[..., top : top + height, left : left + width]
 
 
 class ConvLayer(ImageLayer):
@@ -154,15 +143,15 @@ class ConvLayer(ImageLayer):
         self, rows: Float[Array, "*rows C_in_kh_kw"], shape: tuple[int, ...]
     ) -> Float[Array, "*axes C_in H W"]:
         """Add the windows' rows up to images of this shape: the transpose of `_to_rows`."""
-        size = self.output_size(shape[-2], shape[-1])
+        size = self.output_size(*shape[-2:])
         windows = rows.reshape(*shape[:-3], *size, self.in_channels, *self.kernel_size)
-        return self._add_up(windows, shape)
+        return self._add_up(windows, *shape[-2:])
 
     def _to_images(
         self, rows: Float[Array, "*rows C_out"], shape: tuple[int, ...]
     ) -> Float[Array, "*axes C_out H_out W_out"]:
         """Lay out a row a window as the images that come of an input of this shape."""
-        size = self.output_size(shape[-2], shape[-1])
+        size = self.output_size(*shape[-2:])
         images = rows.reshape(*rows.shape[:-2], *shape[-4:-3], *size, self.out_channels)
         return np.moveaxis(images, -1, -3)
 
@@ -195,7 +184,7 @@ class Pooling(ImageLayer):
 
     def output_shape(self, input_shape: tuple[int, ...]) -> tuple[int, ...]:
         shape = self._image_shape(input_shape)
-        return (*shape[:-2], *self.output_size(shape[-2], shape[-1]))
+        return (*shape[:-2], *self.output_size(*shape[-2:]))
 
     def _windows(self, x: Float[Array, "*axes H W"]) -> Float[Array, "*axes H_out W_out k"]:
         """A row of numbers for each window of each channel."""
@@ -207,7 +196,7 @@ class Pooling(ImageLayer):
     ) -> Float[Array, "*axes H W"]:
         """Add them up where they came from."""
         windows = windows.reshape(*windows.shape[:-1], 1, *self.kernel_size)
-        return self._add_up(windows, shape)[..., 0, :, :]
+        return self._add_up(windows, *shape[-2:])[..., 0, :, :]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(kernel_size={self.kernel_size}, stride={self.stride})"
@@ -222,11 +211,6 @@ class MaxPool2d(Pooling):
         Side of a square window, or ``(height, width)``.
     stride
         Steps from one window to the next; by default windows lie side by side.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a bad argument, and for an input that is no array of images, or of smaller ones.
     """
 
     def forward(self, x: Float[Array, "*axes H W"]) -> Float[Array, "*axes H_out W_out"]:
@@ -257,10 +241,7 @@ class AvgPool2d(Pooling):
 
 
 class Flatten(Layer):
-    """Lay out each image in a row: (…, C, H, W) -> (…, C · H · W).
-
-    Raises ``TypeError`` or ``ValueError`` for an input that is no array of images.
-    """
+    """Lay out each image in a row: (…, C, H, W) -> (…, C · H · W)."""
 
     #: The arguments of Torch's layer of this name.
     start_dim, end_dim = -3, -1

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ensedu import uncertainty as un
 from ensedu.sklearn.estimator import EnsembleEstimator
+from ensedu.sklearn.rows import one_of_each_row
 from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import softmax_cross_entropy
 
@@ -82,11 +83,13 @@ class EnsembleClassifier(ClassifierMixin, EnsembleEstimator):
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
         sets = self.predict_set(X, level)
-        return (sets & (labels_of(y, len(sets))[:, None] == self.classes_)).any(axis=1)
+        return (sets & (one_of_each_row(y, len(sets), "label")[:, None] == self.classes_)).any(
+            axis=1
+        )
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         average = un.averaged(self._forecasts(X)[0])
-        same = labels_of(y, len(average))[:, None] == self.classes_
+        same = one_of_each_row(y, len(average), "label")[:, None] == self.classes_
         scores = un.ConformalSets.fit(average, same.argmax(axis=1), rng).scores
         return np.where(same.any(axis=1), scores, UNKNOWN)
 
@@ -99,14 +102,6 @@ class EnsembleClassifier(ClassifierMixin, EnsembleEstimator):
         # Other draws than those of new rows.
         rng = np.random.default_rng(self.networks_[0].seed + 1)
         return un.ConformalSets.fit(average, y, rng, folds)
-
-
-def labels_of(y: Any, rows: int) -> Shaped[Array, " B"]:
-    """Return a label for each row."""
-    y = np.asarray(y)
-    if y.shape != (rows,):
-        raise ValueError(f"y must have a label for each of {rows} rows, got {y.shape}")
-    return y
 
 
 def _temperature(probabilities: Float[Array, "n k"], labels: Integer[Array, " n"]) -> float:

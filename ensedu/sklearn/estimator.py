@@ -1,4 +1,4 @@
-"""What both estimators share: their parameters, and which rows each network does not see."""
+"""What estimators share: what they promise, their parameters, and which rows no network sees."""
 
 import warnings
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from numpy import ndarray as Array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ensedu import uncertainty as un
 from ensedu.common import checks
 from ensedu.common.checks import optional
 from ensedu.data import clean
-from ensedu.sklearn.calibrated import Calibrated
 from ensedu.sklearn.rows import check_no_dates, groups_of_rows, is_frame, looks_grouped, take_rows
 from ensedu.sklearn.scaled_network import ScaledNetwork, train_scaled
 
@@ -25,6 +25,73 @@ METHOD = "deep_ensemble"
 FOLDS = 5
 #: The part of the groups that says when to stop.
 VALIDATION = 0.1
+
+
+class Calibrated:
+    """What is done with a conformal calibration, whatever the model."""
+
+    #: The calibration; None where intervals and sets are **uncalibrated**, the mixture's own.
+    conformal_: Any
+    #: All that is random follows from it.
+    _seed: int
+    #: Which targets are inside at a level, ``(X, y, level)``.
+    _inside: Callable[..., Bool[Array, " B"]]
+    #: How strange each target is, as `conformal_` scored those that calibrated, ``(X, y, rng)``.
+    _scores: Callable[..., Float[Array, " B"]]
+
+    def guarantee(self, level: float = 0.9) -> float:
+        """Return with which probability, at least, the target is inside: 0 if not calibrated."""
+        self._fitted()
+        return 0.0 if self.conformal_ is None else self.conformal_.guarantee(level)
+
+    def coverage(self, X: Any, y: Any, level: float = 0.9, *, by: Any = None) -> Any:
+        """Return the part of targets inside their intervals or sets, of rows not fitted on.
+
+        The promise is about all rows on average. With `by`, a value a row, such as a column, this
+        is a dict of the part and the number of rows for each value.
+        """
+        inside = self._inside(X, y, level)
+        if by is None:
+            return float(inside.mean())
+        values = np.asarray(by)
+        if values.shape != inside.shape:
+            raise ValueError(
+                f"by must have a value for each of {len(inside)} rows, got shape {values.shape}"
+            )
+        found, of_row = np.unique(values.astype(str), return_inverse=True)
+        parts = [inside[of_row == i] for i in range(len(found))]
+        return {
+            name: (float(part.mean()), len(part))
+            for name, part in zip(found.tolist(), parts, strict=True)
+        }
+
+    def check(
+        self, X: Any, y: Any, *, after: un.ExchangeabilityTest | None = None
+    ) -> un.ExchangeabilityTest:
+        """Return whether the promise still holds for new rows, as they came in time.
+
+        It may be asked again and again: `after` is what the last check returned, and the new rows
+        go on where that one ended. However often one looks, rows like those that calibrated raise
+        an alarm with a probability of at most 5%; see `ensedu.uncertainty.ExchangeabilityTest`. If
+        rows belong to groups, give one row of each new group.
+
+        ``ValueError`` unless one part of the rows calibrated one network.
+        """
+        self._fitted()
+        if self.conformal_ is None or self.conformal_.folds is not None:
+            raise ValueError(
+                "check needs scores of rows that one network has not seen: calibration must be a "
+                "part of the rows, such as 0.2"
+            )
+        if after is None:
+            after = un.ExchangeabilityTest.fit(self.conformal_.scores.ravel())
+        elif not isinstance(after, un.ExchangeabilityTest):
+            raise TypeError(f"after must be what check returned, got {checks.describe(after)}")
+        rng = np.random.default_rng([self._seed, 1 + after.rows])
+        return after.update(self._scores(X, y, rng), rng)
+
+    def _fitted(self) -> None:
+        """Raise ``NotFittedError`` for a model that is not fitted yet."""
 
 
 class EnsembleEstimator(Calibrated, BaseEstimator):

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from ensedu import uncertainty as un
 from ensedu.common import checks
 from ensedu.sklearn.estimator import METHOD, EnsembleEstimator
-from ensedu.sklearn.rows import as_numbers
+from ensedu.sklearn.rows import as_numbers, one_of_each_row
 from ensedu.sklearn.scaled_network import ScaledNetwork
 from ensedu.torch import gaussian_nll
 
@@ -146,12 +146,12 @@ class EnsembleRegressor(RegressorMixin, EnsembleEstimator):
 
     def _inside(self, X: Any, y: Any, level: float) -> Bool[Array, " B"]:
         low, high = self.predict_interval(X, level)
-        y = targets_of(y, len(low))
+        y = one_of_each_row(as_numbers(y), len(low), "number")
         return (low <= y) & (y <= high)
 
     def _scores(self, X: Any, y: Any, rng: Generator) -> Float[Array, " B"]:
         mean, std = mixture(self._forecasts(X)[0])
-        y = targets_of(y, len(mean))
+        y = one_of_each_row(as_numbers(y), len(mean), "number")
         if self.target == "positive":
             y = np.log(np.maximum(y, np.finfo(float).tiny))
         return un.ConformalIntervals.fit(mean, y, std).scores[:, 0]
@@ -165,14 +165,6 @@ class EnsembleRegressor(RegressorMixin, EnsembleEstimator):
     def _calibrated(self, own: Any, y: Any, folds: Any) -> un.ConformalIntervals:
         mean, std = mixture(own)
         return un.ConformalIntervals.fit(mean, y, std, folds)
-
-
-def targets_of(y: Any, rows: int) -> Float[Array, " B"]:
-    """Return a number for each row."""
-    y = np.asarray(as_numbers(y), np.float64)
-    if y.shape != (rows,):
-        raise ValueError(f"y must have a number for each of {rows} rows, got {y.shape}")
-    return y
 
 
 def mixture(members: Float[Array, "S B 2"]) -> tuple[Float[Array, "B 1"], Float[Array, "B 1"]]:

@@ -54,6 +54,14 @@ def as_numbers(y: Any) -> Any:
     return read[name].to_numpy()
 
 
+def one_of_each_row(y: Any, rows: int, what: str) -> Shaped[Array, " B"]:
+    """Return targets (B,), a number or a label for each row."""
+    y = np.asarray(y, np.float64 if what == "number" else None)
+    if y.shape != (rows,):
+        raise ValueError(f"y must have a {what} for each of {rows} rows, got {y.shape}")
+    return y
+
+
 def groups_of_rows(X: Any, groups: Any) -> Int[Array, " n"]:
     """Return the number of each row's group, from 0 up; without `groups` equal rows are one.
 

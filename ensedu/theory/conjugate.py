@@ -22,31 +22,22 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite
+from ensedu.common.array_checks import check_floats
 from ensedu.numpy import variational
 from ensedu.priors import Normal
 
 __all__ = ["Posterior", "free_energy", "posterior"]
 
-FLOATS = "floating-point numbers"
-
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """``p(w | y) = N(mean, Λ⁻¹)`` for each of n outputs, which differ in their means alone.
+    """``p(w | y) = N(mean, Λ⁻¹)`` for each of n outputs, which differ in their means alone."""
 
-    Attributes
-    ----------
-    mean
-        (m, n), a column an output.
-    precision
-        Λ, (m, m).
-    log_evidence
-        log p(y), of all outputs together, in nats.
-    """
-
+    #: (m, n), a column an output.
     mean: Float[Array, "m n"]
+    #: Λ, (m, m).
     precision: Float[Array, "m m"]
+    #: log p(y), of all outputs together, in nats.
     log_evidence: float
 
     @property
@@ -76,7 +67,7 @@ class Posterior:
         That of a new target is ``√(std² + noise_std²)``.
         """
         m, n = self.mean.shape
-        _check_finite_floats("features", features, "B", m, like=f"the {m} weights")
+        check_floats("features", features, ("B", m), like=f"the {m} weights")
         variance = (features * np.linalg.solve(self.precision, features.T).T).sum(1)
         std = np.sqrt(np.maximum(variance, 0.0))  # of which rounding may leave -1e-17
         return features @ self.mean, np.repeat(std[:, None], n, axis=1)
@@ -94,16 +85,8 @@ def posterior(
     ``Λ = 1 / scale² + ΦᵀΦ / noise_std²``, ``Λ mean = loc / scale² + Φᵀ y / noise_std²``, and the
     evidence (Bishop 2006, eq. 3.50, 3.51 and 3.86, there for loc = 0).
 
-    Parameters
-    ----------
-    features
-        Φ, the design matrix: a row an example, with as many columns as there are weights.
-    targets
-        y, a column an output.
-    noise_std
-        Standard deviation of the noise, above 0.
-    prior
-        Of each weight, independently.
+    The features are Φ, the design matrix: a row an example, with as many columns as there are
+    weights. The targets have a column an output, and the prior is that of each weight.
 
     Examples
     --------
@@ -150,7 +133,7 @@ def free_energy(
     """
     N, m, n = _check_data(features, targets)
     for name, array in (("mean", mean), ("rho", rho)):
-        _check_finite_floats(name, array, m, n, like="features and targets")
+        check_floats(name, array, (m, n), like="features and targets")
     noise_std, prior = checks.real("noise_std", noise_std, low=0.0), _check_prior(prior)
     with np.errstate(all="ignore"):
         beta = np.float64(noise_std) ** -2
@@ -168,17 +151,11 @@ def free_energy(
     return value, grad_mean, grad_rho
 
 
-def _check_finite_floats(name: str, value: Array, *shape: int | str, like: str = "") -> None:
-    check_array(name, value, "f", FLOATS, shape, like=like)
-    check_finite(name, value)
-
-
 def _check_data(features: Array, targets: Array) -> tuple[int, int, int]:
     """Check both, and return their sizes N, m and n."""
-    _check_finite_floats("features", features, "N", "m")
-    _check_finite_floats(
-        "targets", targets, len(features), "n", like=f"features of shape {features.shape}"
-    )
+    check_floats("features", features, ("N", "m"))
+    like = f"features of shape {features.shape}"
+    check_floats("targets", targets, (len(features), "n"), like=like)
     return *features.shape, targets.shape[1]
 
 

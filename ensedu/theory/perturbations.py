@@ -35,7 +35,13 @@ from numpy import ndarray as Array
 from numpy.random import Generator
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite, check_float64, check_rng
+from ensedu.common.array_checks import (
+    check_array,
+    check_finite,
+    check_float64,
+    check_floats,
+    check_rng,
+)
 from ensedu.numpy.linear import Linear
 from ensedu.numpy.losses import softmax_cross_entropy
 from ensedu.numpy.network import Sequential
@@ -60,13 +66,8 @@ Covariance = Float[Array, "m n m n"]
 def separable(r_cov: Float[Array, "m m"], s_cov: Float[Array, "n n"] | None = None) -> Covariance:
     """The covariance of r sᵀ, ``E[r_a r_a'] E[s_j s_j'] - 1``.
 
-    r and s are independent of each other, of mean 1, and of any law with these covariances.
-
-    Parameters
-    ----------
-    r_cov, s_cov
-        Covariances, symmetric and without negative eigenvalues. Without `s_cov` s stands still, and
-        the result is (m, 1, m, 1), which fits any n.
+    r and s are independent of each other, of mean 1, and of any law with these covariances. Without
+    `s_cov` s stands still, and the result is (m, 1, m, 1), which fits any n.
     """
     check_covariances(r_cov, s_cov)
     s_cov = np.zeros((1, 1)) if s_cov is None else s_cov
@@ -94,9 +95,7 @@ def sample_covariance(samples: Float[Array, "S *axes"]) -> Float[Array, "mn mn"]
 def check_weight(weight: Any) -> None:
     """Check that W is a matrix (m, n) of finite float64."""
     check_float64("weight", weight)
-    if weight.ndim != 2 or weight.size == 0:
-        raise ValueError(f"weight has shape {weight.shape}, accepted is (m, n) with no size 0")
-    check_finite("weight", weight)
+    check_floats("weight", weight, ("m", "n"))
 
 
 def check_relative(weight: Any, relative: Any) -> Covariance:
@@ -148,16 +147,7 @@ def multiplicative(
 ) -> Float[Array, "S m n"]:
     """Draw ``W ∘ (1 + Z)`` with Z from N(0, Σ): as many normal numbers as W has entries each.
 
-    Parameters
-    ----------
-    weight
-        W.
-    relative
-        Σ, the covariance of Z, as `separable` returns it; (m, 1, m, 1) moves rows as a whole.
-    rng
-        The source of the numbers.
-    draws
-        S, a positive integer.
+    `relative` is Σ, as `separable` returns it; (m, 1, m, 1) moves rows as a whole.
     """
     relative = check_relative(weight, relative)
     size = weight.size
@@ -279,15 +269,8 @@ def hessian(
 ) -> Float[Array, "mn mn"]:
     """The Hessian of the loss at W, by central differences of its score; symmetric.
 
-    Parameters
-    ----------
-    score
-        As `Score`: ``-∂L/∂V`` of matrices (S, m, n).
-    weight
-        W.
-    step
-        How far an entry goes to either side. The error is a sixth of its square times the third
-        derivative of the score, and the rounding of the score over `step`.
+    A `score` is called as a `Score` is. An entry goes a `step` to either side: the error is a sixth
+    of its square times the third derivative of the score, and the rounding of the score over it.
     """
     check_weight(weight)
     step = checks.real("step", step, low=0.0)
@@ -306,12 +289,8 @@ def first_order(
 ) -> Float[Array, "p p"]:
     """``H C Hᵀ``: the covariance of the score where it is a straight line, ``-H vec(V - W)``.
 
-    Parameters
-    ----------
-    curvature
-        H, the Hessian, or any rows of derivatives by vec(V).
-    covariance
-        C, that of vec(V), as `entry_covariance` returns it.
+    H is the Hessian, or any rows of derivatives by vec(V), and C the covariance of vec(V), as
+    `entry_covariance` returns it.
     """
     for name, value in {"curvature": curvature, "covariance": covariance}.items():
         check_float64(name, value)

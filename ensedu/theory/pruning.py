@@ -22,24 +22,18 @@ from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite
+from ensedu.common.array_checks import check_finite, check_floats
 
 __all__ = ["Pruned", "below", "magnitude", "signal_to_noise", "smallest"]
 
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """What pruning leaves.
+    """What pruning leaves."""
 
-    Attributes
-    ----------
-    masks
-        By name, of the shapes given: True where a weight stays.
-    left, total
-        How many weights stay, and how many there are, of all arrays together.
-    """
-
+    #: By name, of the shapes given, True where a weight stays.
     masks: dict[str, Bool[Array, "..."]]
+    #: How many weights stay, and how many there are, of all arrays together.
     left: int
     total: int
 
@@ -77,14 +71,7 @@ def smallest(scores: Mapping[str, Float[Array, "..."]], *, fraction: float) -> P
 
     All arrays are ranked together. Of equal scores those go first that come first: in the order of
     the names, and in the order of an array's last axis first. A half is rounded to the even number,
-    as Python's ``round`` does.
-
-    Parameters
-    ----------
-    scores
-        By name, 0 or more.
-    fraction
-        A number from 0 to below 1.
+    as Python's ``round`` does. A `fraction` is from 0 to below 1.
     """
     row = _in_one_row(scores)
     number = round(checks.fraction("fraction", fraction) * len(row))
@@ -97,13 +84,6 @@ def below(scores: Mapping[str, Float[Array, "..."]], *, threshold: float) -> Pru
     """Drop the weights with scores below the threshold; those that equal it stay.
 
     With `magnitude` it is pruning by an L1 threshold (Shridhar et al. 2019).
-
-    Parameters
-    ----------
-    scores
-        By name, 0 or more.
-    threshold
-        A finite number, 0 or more.
     """
     return _as_masks(scores, _in_one_row(scores) >= checks.not_negative("threshold", threshold))
 
@@ -123,8 +103,7 @@ def _checked_arrays(
             raise TypeError(f"{argument} must have strings as names, got {checks.describe(name)}")
         # Any number of axes is a shape.
         shape = tuple("abcdefghijklmnopqrstuvwxyz"[: getattr(array, "ndim", 0)])
-        check_array(f"{argument}[{name!r}]", array, "f", "floating-point numbers", shape)
-        check_finite(f"{argument}[{name!r}]", array)
+        check_floats(f"{argument}[{name!r}]", array, shape)
     return value
 
 

@@ -32,7 +32,7 @@ raise an ``ImportError`` without: ``pip install "ensedu[scores]"``.
   probabilities, and `ConformalIntervals` and `ConformalSets`, by `conformal_quantile`, hold what
   they promise; `ExchangeabilityTest` watches whether they still do.
 - Members compared: `disagreement`, `chance_disagreement`, `error_correlation`; inputs of another
-  kind: `auroc`; methods compared: `paired`, over splits of one data set `resampled`, many at once
+  kind: `auroc`; methods compared: `paired`, over splits of one data set `corrected_t`, many at once
   `holm`.
 """
 
@@ -57,7 +57,7 @@ from ensedu.uncertainty.combine import (
 from ensedu.uncertainty.conformal import ConformalIntervals, ConformalSets, conformal_quantile
 from ensedu.uncertainty.intervals import interval, interval_score, quantile, smallest_set
 from ensedu.uncertainty.martingale import ExchangeabilityTest
-from ensedu.uncertainty.paired import MeanDifference, holm, paired, resampled
+from ensedu.uncertainty.paired import MeanDifference, corrected_t, holm, paired
 from ensedu.uncertainty.scores import (
     accuracy,
     auroc,
@@ -93,6 +93,7 @@ __all__ = [
     "categorical_nll",
     "chance_disagreement",
     "conformal_quantile",
+    "corrected_t",
     "covariance_parts",
     "coverage",
     "crps",
@@ -112,7 +113,6 @@ __all__ = [
     "paired",
     "quantile",
     "reliability",
-    "resampled",
     "rmse",
     "smallest_set",
     "softmax",

@@ -53,7 +53,7 @@ class Conformal:
     def guarantee(self, level: float) -> float:
         """Return with which probability, at least, what is inside holds the target.
 
-        Raises ``TypeError`` or ``ValueError`` for another level, for CV+ also for one up to 1/2.
+        For CV+ a level must be above 1/2.
         """
         if self.folds is None:
             return score_checks.level(level)
@@ -110,10 +110,7 @@ class ConformalIntervals(Conformal):
         std: Float[Array, "n k"] | None = None,
         folds: Integer[Array, " n"] | None = None,
     ) -> "ConformalIntervals":
-        """Score n rows; targets are (n, k), or (n,) for k = 1.
-
-        Raises ``TypeError`` or ``ValueError`` for other arrays, or a std that is not positive.
-        """
+        """Score n rows; targets are (n, k), or (n,) for k = 1."""
         prediction = score_checks.floats("prediction", prediction, ("n", "k"))
         scores = np.abs(score_checks.targets(targets, prediction, "prediction") - prediction)
         if std is not None:
@@ -131,9 +128,8 @@ class ConformalIntervals(Conformal):
     ) -> tuple[Float[Array, "B k"], Float[Array, "B k"]]:
         """Return both ends of B new rows, whose predictions are (B, k), for CV+ (K, B, k).
 
-        Infinite, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. Raises
-        ``TypeError`` or ``ValueError`` for other arrays, a level as `guarantee` does, a `std` where
-        `fit` had none, and none where it had one.
+        Infinite, with a warning, where n is less than ``⌈1 / (1 - level)⌉ - 1``. A `std` is given
+        if, and only if, `fit` had one.
         """
         score_checks.given_as_to_fit("std", std, self.scaled)
         n, k = self.scores.shape
@@ -204,8 +200,8 @@ class ConformalSets(Conformal):
         """Return which classes are in the sets of B new rows.
 
         For CV+ the probabilities are (K, B, k), those of each network. All classes, with a warning,
-        where n is less than ``⌈1 / (1 - level)⌉ - 1``. ``ValueError`` for a level as in
-        `guarantee`, an `rng` where `fit` had None, and none where it had one.
+        where n is less than ``⌈1 / (1 - level)⌉ - 1``. An `rng` is given
+        if, and only if, `fit` had one.
         """
         score_checks.given_as_to_fit("rng", rng, self.randomized)
         if self.folds is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 from numpy.random import Generator
 
@@ -66,10 +67,7 @@ class ExchangeabilityTest:
 
     @classmethod
     def fit(cls, scores: Float[Any, " n"]) -> "ExchangeabilityTest":
-        """Begin with n scores of rows that calibrated; larger is stranger.
-
-        Raises ``TypeError`` or ``ValueError`` for another array.
-        """
+        """Begin with n scores of rows that calibrated; larger is stranger."""
         scores = score_checks.floats("scores", scores, ("n",))
         return cls(scores=tuple(sorted(scores.tolist())))
 
@@ -77,30 +75,23 @@ class ExchangeabilityTest:
         """Return what comes of B more scores, in the order in which they came.
 
         `rng` breaks ties, and must be another one for each update.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For another array or generator.
         """
         scores = score_checks.floats("scores", scores, ("B",))
         check_rng("rng", rng)
-        known, stakes, path = [*self.scores], self.stakes, [*self.path]
-        held = self.held
+        known, path, held = [*self.scores], [*self.path], self.held
+        stakes, jumps = np.array(self.stakes), np.array(JUMPS)[:, None]
         for score, draw in zip(scores.tolist(), rng.random(len(scores)).tolist(), strict=True):
             low, high = bisect_left(known, score), bisect_right(known, score)
             known.insert(high, score)
             p = (len(known) - 1 - high + draw * (high - low + 1)) / len(known)
-            factors = [bet(p) for bet in BETS]
-            stakes = [_mixed(own, jump, factors) for own, jump in zip(stakes, JUMPS, strict=True)]
-            shrink = max(1.0, sum(map(sum, stakes)) / LARGEST_STAKES)
-            stakes = [[money / shrink for money in own] for own in stakes]
-            path.append(sum(map(sum, stakes)))
+            # Before each row a player's bets give to all of them alike.
+            stakes = (1 - jumps) * stakes + jumps * stakes.mean(axis=1, keepdims=True)
+            stakes *= [bet(p) for bet in BETS]
+            stakes /= max(1.0, stakes.sum() / LARGEST_STAKES)
+            path.append(float(stakes.sum()))
             held += p > 1 - BET_LEVEL
-        return replace(
-            self, path=tuple(path), held=held, scores=tuple(known),
-            stakes=tuple(map(tuple, stakes)),
-        )  # fmt: skip
+        left = tuple(map(tuple, stakes.tolist()))
+        return replace(self, path=tuple(path), held=held, scores=tuple(known), stakes=left)
 
     def __repr__(self) -> str:
         return f"ExchangeabilityTest({self.rows:,} rows, p = {self.p:.2g}, alarm = {self.alarm})"
@@ -150,9 +141,3 @@ class ExchangeabilityTest:
         """Return what it says as JSON can hold it."""
         names = ("rows", "held", "wealth", "p", "alarm", "words")
         return {name: getattr(self, name) for name in names}
-
-
-def _mixed(stakes: Sequence[float], jump: float, factors: Sequence[float]) -> list[float]:
-    """Return what a player's bets become in a row, after each has given to all."""
-    pool = jump * sum(stakes) / len(stakes)
-    return [((1 - jump) * own + pool) * factor for own, factor in zip(stakes, factors, strict=True)]

@@ -31,7 +31,7 @@ def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> MeanDi
 
     One difference is that of two methods on the same data with the same seed. The interval has its
     level only for independent differences, near enough to normal. Overlapping splits of one data
-    set are not independent, see `resampled`. Neither are several initial seeds on one data seed:
+    set are not independent, see `corrected_t`. Neither are several initial seeds on one data seed:
     from (n, initial seeds) the mean over initial seeds comes first, and the interval is over data
     seeds, which are then the n, of which there must be two. Needs SciPy.
 
@@ -45,7 +45,7 @@ def paired(differences: Float[Any, "n *initial"], level: float = 0.95) -> MeanDi
     return _t_test(differences, level, 0.0)
 
 
-def resampled(
+def corrected_t(
     differences: Float[Any, "n *initial"], *, train: int, test: int, level: float = 0.95
 ) -> MeanDifference:
     """The corrected resampled t interval, for differences over random splits of one data set.
@@ -58,7 +58,7 @@ def resampled(
     Examples
     --------
     >>> import numpy as np
-    >>> found = resampled(np.array([1.0, 2.0, 3.0]), train=90, test=10)
+    >>> found = corrected_t(np.array([1.0, 2.0, 3.0]), train=90, test=10)
     >>> found.mean, round(found.low, 3), round(found.high, 3)
     (2.0, -0.868, 4.868)
     """

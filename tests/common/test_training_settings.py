@@ -9,7 +9,7 @@ import torch
 
 import ensedu.torch as et
 from ensedu.common import layer_checks
-from ensedu.common.minibatches import number_of_steps
+from ensedu.common.training_loop import number_of_steps
 from ensedu.common.training_settings import KLWeight, minibatch_kl_weights
 
 B, M = 6, 3

@@ -35,14 +35,6 @@ def test_classes_are_those_of_a_loop(y, seed, relabel):
     assert labels.dtype == np.int64
 
 
-@pytest.mark.parametrize("size", [2, 7])
-@pytest.mark.parametrize("quarters", range(-5, 6))
-def test_quarter_turns_are_exact(size, quarters):
-    square = images(N, size, size)
-    turned = rotated(square, 90.0 * quarters)
-    np.testing.assert_array_equal(turned, np.rot90(square, quarters, axes=(1, 2)))
-
-
 @given(degrees=st.floats(-1e3, 1e3))
 def test_a_turn_is_counterclockwise_interpolated_linearly_and_empty_outside(degrees):
     """Each pixel against the four around the place that it comes from, in a loop."""

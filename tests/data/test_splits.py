@@ -99,8 +99,3 @@ def test_predictions_are_put_back_into_the_units_of_the_targets():
     np.testing.assert_allclose(variance, again.var(0), rtol=1e-12)
     members, _ = split.original(draws[:2], draws[:2])
     np.testing.assert_array_equal(members[1], split.original(draws[1], draws[1])[0])
-
-
-def test_tables_and_splits_say_how_large_they_are():
-    assert repr(table(1030)) == "Table(1,030 rows, 5 inputs, u, v, w)" and len(table()) == N
-    assert repr(table(1030).split(0)) == "Split(927 rows to train on, 103 to test on)"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ensedu.data import Curve, bandit, between, blundell, cubic, digits, gap
+from ensedu.data import bandit, between, blundell, cubic, digits, gap
 
 CURVES = {
     "gap": (gap, lambda x: np.sin(1.5 * x) + 0.2 * x),
@@ -84,13 +84,6 @@ def test_a_gap_lies_between_regions():
     missed = np.abs(gap.truth(x) - line).max()
     assert 6 * gap.noise < missed
     assert round(missed, 2) == 0.66  # as the comment on `gap` says
-
-
-def test_a_curve_of_ones_own():
-    line = Curve("line", lambda x, noise: 2 * x + noise, 0.5, ((0.0, 1.0),), 7)
-    x, y = line.sample(np.random.default_rng(0))
-    assert x.shape == (7, 1) and not np.array_equal(y, 2 * x)
-    np.testing.assert_array_equal(line.truth(x), 2 * x)
 
 
 NUMBER = 20_011

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from ensedu import counting, uncertainty
 from ensedu.contest import one_split
 from ensedu.contest.contestants import CONTESTANTS, TABULAR
-from ensedu.contest.trainers import ivon, laplace
+from ensedu.contest.trainers import packages
 from ensedu.contest.trainers.networks import training_data
 from tests.contest import small
 
@@ -110,7 +110,7 @@ def test_passes_of_ivon_draw_from_the_gaussian_of_the_optimizer():
         lambda net, _: seen.append(parameters_to_vector(net.parameters()).detach().clone())
     )
     for seed in range(20):
-        replaced = ivon.Ivon(replace(job, seed=seed), found.net, found.optimizer)
+        replaced = packages.Ivon(replace(job, seed=seed), found.net, found.optimizer)
         replaced(job.data.test[0])
     keep.remove()
     mean = parameters_to_vector(found.net.parameters()).detach()
@@ -151,7 +151,7 @@ def test_a_rate_that_explodes_is_an_error_and_is_not_chosen():
 def test_classes_of_laplace_are_those_of_the_package_by_hand():
     job, found = trained("laplace", classes=True)
     net = copy.deepcopy(found.net)
-    by_hand = laplace.laplace_torch().Laplace(net, "classification")  # as the package comes
+    by_hand = packages.laplace_torch().Laplace(net, "classification")  # as the package comes
     by_hand.fit(DataLoader(TensorDataset(*training_data(job)), batch_size=17))
     with pytest.warns(UserWarning, match="probit"):
         by_hand.optimize_prior_precision(method="marglik")
@@ -167,7 +167,7 @@ def test_classes_of_laplace_are_those_of_the_package_by_hand():
     torch.manual_seed(job.seed)
     drawn = by_hand.functional_samples(torch.from_numpy(x).float(), n_samples=32)
     np.testing.assert_allclose(logits, drawn.detach().numpy(), rtol=1e-4, atol=1e-4)
-    np.testing.assert_array_equal(laplace.train_laplace(job)(x).logits, logits)
+    np.testing.assert_array_equal(packages.train_laplace(job)(x).logits, logits)
 
 
 def posterior(job, own, log_prior, log_noise):

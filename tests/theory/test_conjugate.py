@@ -112,16 +112,6 @@ def test_its_gradients_are_finite_differences():
         assert grads[index[0]][index[1:]] == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_closed_form_is_stationary(seed):
-    features, targets = data(seed)
-    found = conjugate.posterior(features, targets, noise_std=NOISE, prior=PRIOR)
-    rho = np.log(np.expm1(np.repeat(found.mean_field_std[:, None], n, axis=1)))
-    at = found.mean, rho
-    _, *grads = conjugate.free_energy(*at, features, targets, noise_std=NOISE, prior=PRIOR)
-    assert max(np.abs(grad).max() for grad in grads) < 1e-10
-
-
 FEATURES, TARGETS = data()
 
 

@@ -1,7 +1,5 @@
 """Perturbed matrices: covariances entry by entry, scores and Hessians against autograd."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -51,20 +49,6 @@ def test_entries_are_a_loop(m, n, seed):
         assert found[a, j, b, i] == pytest.approx(wanted, abs=1e-12)
         assert scaled[a, j, b, i] == pytest.approx(W[a, j] * wanted * W[b, i], abs=1e-12)
     np.testing.assert_allclose(separable(R)[:, 0, :, 0], R, rtol=1e-12, atol=1e-14)
-
-
-def test_it_is_the_covariance_of_a_matrix_times_random_r_and_s():
-    """Exactly: r and s are roots of their covariances times all signs, each as likely."""
-    W, roots = (
-        some_weight(),
-        [0.3 * some_weight(seed, size, size) for seed, size in ((1, m), (2, n))],
-    )
-    signs = np.array([*itertools.product([-1.0, 1.0], repeat=m + n)])
-    r, s = 1 + signs[:, :m] @ roots[0].T, 1 + signs[:, m:] @ roots[1].T
-    V = (W * r[:, :, None] * s[:, None]).reshape(len(signs), -1)
-    expected = np.cov(V, rowvar=False, bias=True)
-    found = entry_covariance(W, separable(*(root @ root.T for root in roots)))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
 def in_errors(draws, mean, cov):

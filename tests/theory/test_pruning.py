@@ -95,7 +95,7 @@ BAD = [
     (smallest([1.0]), TypeError, [ARRAYS, "[1.0] (list)"]),
     (lambda: pruning.below({}, threshold=0.5), ValueError, [ARRAYS, "got none"]),
     (smallest({0: ONE["w"]}), TypeError, ["scores must have strings as names", "0 (int)"]),
-    (smallest({"w": np.ones(3, int)}), TypeError, ["scores['w'] must hold floating-p", "int64"]),
+    (smallest({"w": np.ones(3, int)}), TypeError, ["scores['w'] must hold floats", "int64"]),
     (smallest({"w": np.ones((2, 0))}), ValueError, ["scores['w'] has shape (2, 0)", "no size 0"]),
     (smallest({"w": np.array([1, np.nan])}), ValueError, ["scores['w'] must hold finite"]),
     (smallest({"w": np.array([1, -2.0])}), ValueError, ["scores['w'] must be 0 or more", "-2"]),

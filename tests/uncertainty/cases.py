@@ -60,12 +60,12 @@ def arguments(seed=0, M=M, B=B, k=k):
         "error_correlation": (mean, y),
         "auroc": (mean[0, :, 0].round(), mean[1, 0].round()),
         "paired": (mean[0],),
-        "resampled": (mean[0],),
+        "corrected_t": (mean[0],),
         "holm": (p[0, :, 0],),
     }
 
 
-KEYWORDS = {"resampled": {"train": 90, "test": 10}}
+KEYWORDS = {"corrected_t": {"train": 90, "test": 10}}
 
 
 def call(name, given):

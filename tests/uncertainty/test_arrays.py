@@ -71,7 +71,7 @@ def test_float32_softmax_is_a_probability():
 #: What takes the average of members, and what is not about a forecast, or about several.
 AVERAGING = {"brier", "rmse", "accuracy", "reliability", "ece", "smallest_set"}
 OTHERS = {
-    "disagreement", "chance_disagreement", "error_correlation", "paired", "resampled", "holm",
+    "disagreement", "chance_disagreement", "error_correlation", "paired", "corrected_t", "holm",
     "interval_score", "conformal_quantile", "auroc",
 }  # fmt: skip
 

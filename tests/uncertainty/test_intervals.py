@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -31,21 +30,6 @@ def test_the_mixture_stays_below_a_quantile_with_its_probability(seed, members, 
     below = stats.norm.cdf(found, mean, np.sqrt(variance)).mean(0)
     np.testing.assert_allclose(below, p, rtol=1e-12, atol=1e-15)
     assert (un.quantile(mean, variance, p / 2) <= found).all()
-
-
-@given(p=st.floats(1e-9, 1 - 1e-9), center=st.floats(-1e6, 1e6), std=st.floats(1e-6, 1e6))
-def test_the_quantile_of_one_gaussian_has_a_formula(p, center, std):
-    found = un.quantile(np.full((1, 1, 1), center), np.full((1, 1, 1), std**2), p)
-    assert found.item() == pytest.approx(stats.norm.ppf(p, center, std), rel=1e-9, abs=1e-9 * std)
-
-
-def test_two_members_far_apart_have_the_quantiles_of_one_each():
-    """Where the one Gaussian of the same mean and variance would look between them."""
-    mean, variance = np.array([[[-100.0]], [[100.0]]]), np.array([[[1.0]], [[4.0]]])
-    low, high = un.interval(mean, variance, 0.9)
-    assert low.item() == pytest.approx(-100 + stats.norm.ppf(0.1), rel=1e-14)
-    assert high.item() == pytest.approx(100 + 2 * stats.norm.ppf(0.9), rel=1e-14)
-    assert un.quantile(mean, variance, 0.25).item() == pytest.approx(-100, rel=1e-14)
 
 
 @given(seed=SEEDS, level=LEVELS)

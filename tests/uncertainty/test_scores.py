@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import integrate, special, stats
 from sklearn import metrics
 
-import ensedu.numpy as en
 from ensedu import uncertainty as un
 from tests.uncertainty.cases import arguments, call, forecasts, k, numbers
 
@@ -134,7 +133,7 @@ DEFINITIONS = {
         [(a < b) + 0.5 * (a == b) for a in inside for b in outside]
     ),
     "paired": paired,
-    "resampled": lambda differences: paired(differences, overlap=10 / 90),
+    "corrected_t": lambda differences: paired(differences, overlap=10 / 90),
     "holm": lambda p: [min(1, max(q * sum(p >= q) for q in p if q <= one)) for one in p],
 }  # fmt: skip
 ELSEWHERE = {"quantile", "interval", "smallest_set", "interval_score", "conformal_quantile"}
@@ -172,7 +171,7 @@ def test_bins_and_levels_are_those_that_are_asked_for(seed, bins, level):
     d = logits[:9, 0]
     found, expected = un.paired(d, level), stats.ttest_1samp(d, 0).confidence_interval(level)
     assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-9, abs=1e-12)
-    wide = un.resampled(d, level=level, train=90, test=10)
+    wide = un.corrected_t(d, level=level, train=90, test=10)
     assert wide.high - wide.low == pytest.approx(2**0.5 * (found.high - found.low), rel=1e-9)
     # Labels serve as well as probabilities.
     assert un.disagreement(np.stack([labels, labels, 1 + labels])) == pytest.approx(2 / 3)
@@ -181,13 +180,6 @@ def test_bins_and_levels_are_those_that_are_asked_for(seed, bins, level):
 def test_a_confidence_on_an_edge_is_in_the_bin_above_and_one_in_the_last():
     p = np.array([[0.5, 0.5, 0.0], [0.75, 0.25, 0.0], [1.0, 0.0, 0.0]])
     assert un.reliability(p, np.array([0, 1, 0]), bins=4).count.tolist() == [0, 0, 1, 2]
-
-
-def test_heads_are_those_that_the_loss_learns():
-    rng = np.random.default_rng(0)
-    outputs, targets = rng.normal(0, 2, (3, 7, 10)), rng.standard_normal((7, 5))
-    nll, _ = en.gaussian_nll(outputs, targets, reduction="none")
-    np.testing.assert_allclose(un.gaussian_nll(*un.gaussian_heads(outputs), targets), nll)
 
 
 def test_numbers_that_floats_do_not_hold_have_scores():

@@ -170,7 +170,7 @@ def steps(rows: list[dict[str, Any]], train: int) -> list[dict[str, Any]]:
         "training": off - plain,
         "averaging": nlls_of("mc_dropout", "mc_dropout") - off,
     }
-    found = [uncertainty.resampled(one, train=train, test=TEST) for one in differences.values()]
+    found = [uncertainty.corrected_t(one, train=train, test=TEST) for one in differences.values()]
     adjusted = uncertainty.holm([one.p for one in found]).tolist()
     return [
         {"step": name, "difference": one.mean, "low": one.low, "high": one.high, "adjusted": p}

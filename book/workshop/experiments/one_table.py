@@ -9,6 +9,7 @@ estimating costs. Counted are words, and of tables without one, how many rows ar
 """
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy as np
 from ensedu.contest.forecasts import Forecast
 from ensedu.contest.jobs import Contestant, Job, Trained
 from ensedu.contest.one_split import SCORED_STARTS, seed_of
-from ensedu.contest.one_table.verdicts import verdicts
+from ensedu.contest.one_table.findings import verdicts
 from ensedu.contest.tasks import SPLITS, Task, split_of
 from ensedu.contest.trainers.baselines import SklearnModel, train_linear
-from ensedu.uncertainty.pooling import TaskScores
+from ensedu.uncertainty.meta_analysis import TaskScores
 from workshop.running.experiment import Experiment
 
 SIGNAL = 0.2
@@ -50,7 +51,8 @@ class Hidden:
 
 
 def _mean(job: Job) -> SklearnModel:
-    return SklearnModel(job, lambda x: np.full(len(x), job.data.fit[1].mean()), None, 1)
+    constant = SimpleNamespace(predict=lambda x: np.full(len(x), job.data.fit[1].mean()))
+    return SklearnModel(job, constant, 1)
 
 
 NETWORK = Contestant(label="network", train=Hidden, settings=({"penalty": 10.0},))

@@ -44,7 +44,7 @@ from ensedu.theory.perturbations import (
     sample_covariance,
     separable,
 )
-from ensedu.uncertainty.pooling import ALPHA
+from ensedu.uncertainty.meta_analysis import ALPHA
 from workshop import measured
 from workshop.running.experiment import Experiment
 from workshop.running.machine import one_thread

@@ -11,7 +11,7 @@ from torch import nn
 
 import ensedu.torch
 from ensedu import uncertainty
-from ensedu.uncertainty.pooling import ALPHA
+from ensedu.uncertainty.meta_analysis import ALPHA
 from workshop.running.machine import one_thread
 
 #: What a table says of a difference, and its interval, if it has one.
@@ -123,7 +123,7 @@ def differences(
         (
             {"contestant": name, "score": score, "mean": float(own.mean())},
             None if name == reference
-            else uncertainty.resampled(own - means[reference, score], train=train, test=test),
+            else uncertainty.corrected_t(own - means[reference, score], train=train, test=test),
         )
         for (name, score), own in means.items()
     ]  # fmt: skip
@@ -140,7 +140,7 @@ def compare_pairs(
     found: list[Compared] = [
         (
             {"contestant": name, "than": than},
-            uncertainty.resampled(values[name] - values[than], train=train, test=test),
+            uncertainty.corrected_t(values[name] - values[than], train=train, test=test),
         )
         for name, than in comparisons
         if name in values and than in values

@@ -256,7 +256,7 @@ def compare_ensembles(
                 "method": ours[0], "width": ours[1], "members": ours[2],
                 "than": than[0], "than_width": than[1], "than_members": than[2], "score": score,
             },
-            uncertainty.resampled(differences(rows, ours, than, score), train=TRAIN, test=TEST),
+            uncertainty.corrected_t(differences(rows, ours, than, score), train=TRAIN, test=TEST),
         )
         for ours, than in pairs
         for score in scores

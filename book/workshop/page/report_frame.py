@@ -6,7 +6,7 @@ from typing import Any
 
 from ensedu.common import book_build
 from ensedu.contest.one_table.findings import Findings
-from ensedu.contest.one_table.ledger import from_dict
+from ensedu.contest.one_table.folds import from_dict
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.words import sentences
 

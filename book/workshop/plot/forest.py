@@ -10,7 +10,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 from numpy import ndarray as Array
 
-from ensedu.uncertainty.pooling import DELTA
+from ensedu.uncertainty.meta_analysis import DELTA
 from workshop.plot.panels import (
     EDGE,
     LINE,

@@ -21,8 +21,7 @@ from ensedu.contest.jobs import Contestant
 from ensedu.contest.one_split import fresh_start
 from ensedu.contest.one_table.estimators import TableClassifier, TableEstimator, TableRegressor
 from ensedu.contest.one_table.findings import Findings, analyze
-from ensedu.contest.one_table.folds import COSTS, FoldResult, run_fold
-from ensedu.contest.one_table.ledger import Ledger
+from ensedu.contest.one_table.folds import COSTS, FoldResult, Ledger, run_fold
 from ensedu.contest.one_table.plans import ComparisonPlan, comparison_plan, make_task, shorten
 from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.report import page
@@ -31,28 +30,19 @@ from ensedu.contest.one_table.words import describe_plan, describe_table, report
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split, split_of
 from ensedu.data import encoder
 
-__all__ = ["Comparison", "compare"]
-
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
-    """What `compare` found; in Jupyter it shows itself.
+    """What `compare` found; in Jupyter it shows itself."""
 
-    Parameters
-    ----------
-    findings
-        All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
-    best
-        An estimator for new rows, of whom to take: the best of those that are better than one
-        network; if none is, of that and those that are practically equal the one with the fewest
-        parameters. It is trained on the 55% of the rows on which the last fold fits; others, which
-        it was neither trained nor tested on, calibrate it.
-    tested
-        The rows of the table that the last fold tests on.
-    """
-
+    #: All that a report says, as numbers (`ensedu.contest.one_table.findings.Findings`).
     findings: Findings
+    #: An estimator for new rows, of the best of those that are better than one network; if none is,
+    #: of that and those that are practically equal the one with the fewest parameters. It is
+    #: trained on the 55% of the rows on which the last fold fits; others, which it was neither
+    #: trained nor tested on, calibrate it.
     best: TableEstimator
+    #: The rows of the table that the last fold tests on.
     tested: Any
 
     @property
@@ -134,8 +124,6 @@ def compare(
 
     Raises
     ------
-    ImportError
-        If pandas is not installed.
     TypeError, ValueError
         For a table on which nothing can be compared, before anything is trained; for a folder that
         keeps another comparison.

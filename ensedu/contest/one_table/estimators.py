@@ -11,10 +11,8 @@ from numpy.random import Generator
 from ensedu import uncertainty as un
 from ensedu.common.checks import optional
 from ensedu.contest.jobs import Trained
-from ensedu.sklearn.calibrated import Calibrated
+from ensedu.sklearn.estimator import Calibrated
 from ensedu.uncertainty.conformal import Conformal
-
-__all__ = ["TableClassifier", "TableEstimator", "TableRegressor"]
 
 
 class TableEstimator(Calibrated):
@@ -48,17 +46,13 @@ class TableEstimator(Calibrated):
         center: float = 0.0, unit: float = 1.0, seed: int = 0,
     ) -> None:  # fmt: skip
         self.label, self.trained, self.reader, self.encoder = label, trained, reader, encoder
-        self.center, self.unit, self._draws = center, unit, seed
+        self.center, self.unit, self._seed = center, unit, seed
         self._temper(self._forecast(X), self._known(X, y))
         self.conformal_ = Conformal(self._scores(X, y))
 
     def __repr__(self) -> str:
         rows = f"{len(self.conformal_.scores):,} rows calibrate it"
         return f"{type(self).__name__}({self.label!r}, {rows})"
-
-    @property
-    def _seed(self) -> int:
-        return self._draws
 
     def _forecast(self, X: Any) -> Any:
         frame = optional("pandas", "data").DataFrame(X)

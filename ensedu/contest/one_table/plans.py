@@ -18,8 +18,6 @@ from ensedu.contest.one_table.processes import in_processes
 from ensedu.contest.one_table.tables import PreparedTable
 from ensedu.contest.tasks import SPLITS, Task, split_of
 
-__all__ = ["ComparisonPlan", "Search", "Subsample", "comparison_plan", "make_task", "shorten"]
-
 #: Who takes part, and who does if there is time left.
 ALWAYS = ("linear", "boosting", REFERENCE, "deep_ensemble", "batch_ensemble")
 IF_TIME = ("mc_dropout", "wide", "rank1")

@@ -9,8 +9,6 @@ from typing import Any
 
 from ensedu.common.checks import optional
 
-__all__ = ["in_processes"]
-
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 #: Seconds that a process waits for more to do.
 IDLE_SECONDS = 60

@@ -10,13 +10,10 @@ from ensedu import colors
 from ensedu.common.html_page import html_page
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_table import words
-from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.findings import Findings, Verdict
 from ensedu.contest.one_table.folds import COSTS
-from ensedu.contest.one_table.verdicts import Verdict
 from ensedu.contest.one_table.words import digits
 from ensedu.methods import METHODS
-
-__all__ = ["page"]
 
 
 def page(findings: Findings) -> str:
@@ -230,7 +227,7 @@ def _decisions(findings: Findings) -> str:
         "examples a step": plan.search.batch_size,
     }  # fmt: skip
     columns = findings.table.columns
-    folds = {
+    details = {
         "What was decided": _items(words.decisions(findings)),
         f"Columns ({len(columns)})": _cells(
             (column.name, column.kind, column.treatment, column.note) for column in columns
@@ -242,7 +239,7 @@ def _decisions(findings: Findings) -> str:
         "Versions, seed, search": _items(f"{k}: {v}" for k, v in made.items()),
     }
     inner = "".join(
-        f"<details><summary>{name}</summary>{text}</details>" for name, text in folds.items()
+        f"<details><summary>{name}</summary>{text}</details>" for name, text in details.items()
     )
     return f"<section><h2>All that was decided</h2>{inner}</section>"
 

@@ -18,8 +18,6 @@ from ensedu.data import clean
 from ensedu.data.cleaning import MISSING, MOST_CATEGORIES
 from ensedu.sklearn.rows import as_numbers, groups_of_rows, looks_grouped
 
-__all__ = ["Column", "PreparedTable", "RowReader", "TableDescription", "prepare_table", "read_file"]
-
 #: Fewer rows cannot be cut in five splits of four parts; more columns are no measurements.
 LEAST_ROWS, MOST_COLUMNS, MOST_CLASSES = 50, 1000, 100
 #: So many different whole numbers, or fewer, are classes; fewer groups, or times, are none.
@@ -135,12 +133,7 @@ class PreparedTable:
 def read_file(path: str | Path) -> Any:
     """Return a CSV or Parquet file as pandas reads it; the first line says what divides columns.
 
-    Raises
-    ------
-    ImportError
-        If pandas is not installed, or for Parquet pyarrow.
-    ValueError
-        For a file that cannot be read, and for two columns of one name, which pandas would rename.
+    ``ValueError`` for a file that cannot be read, and for two columns of one name.
     """
     pandas, path = optional("pandas", "data"), Path(path)
     try:

@@ -7,16 +7,11 @@ from dataclasses import asdict
 
 from ensedu.contest.contestants import REFERENCE
 from ensedu.contest.one_split import SCORED_STARTS
-from ensedu.contest.one_table.findings import Findings
+from ensedu.contest.one_table.findings import Coverage, Findings, Verdict
 from ensedu.contest.one_table.plans import BUDGET_SHARE, ComparisonPlan
 from ensedu.contest.one_table.tables import TableDescription
-from ensedu.contest.one_table.verdicts import Coverage, Verdict
 from ensedu.contest.tasks import SHARES, Task
 from ensedu.contest.trainers.networks import MEMBERS
-
-__all__ = ["decisions", "describe_plan", "describe_table", "describe_worst", "digits",
-           "explain_check", "explain_costs", "explain_coverage", "explain_differences",
-           "explain_sizes", "report_json", "sentences"]  # fmt: skip
 
 #: Labels with these endings take an article.
 WITH_ARTICLE = ("ensemble", "bnn", "model")

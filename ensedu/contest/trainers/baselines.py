@@ -1,7 +1,6 @@
 """What a user would otherwise take: gradient boosting and a linear model, of scikit-learn."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,6 @@ from ensedu.common.checks import optional
 from ensedu.contest.forecasts import ClassForecast, Forecast, NumericForecast
 from ensedu.contest.jobs import Job
 from ensedu.contest.tasks import Task
-
-__all__ = ["SklearnModel", "boosting_rounds", "train_boosting", "train_linear"]
 
 #: Of probabilities: of a class that no row to fit on has, among others.
 LEAST_PROBABILITY = 1e-6
@@ -27,20 +24,19 @@ class SklearnModel:
     The variance is the mean squared error on the rows to select on.
     """
 
-    def __init__(self, job: Job, answers: Callable[[Any], Array], labels: Any, stored: int) -> None:
-        self.answers, self.labels, self.num_stored = answers, labels, stored
-        self.classes = job.task.num_classes
+    def __init__(self, job: Job, model: Any, stored: int) -> None:
+        self.model, self.classes, self.num_stored = model, job.task.num_classes, stored
         x, y = job.data.select
-        error = 0.0 if self.classes else answers(flat(x)).reshape(-1, 1) - y
+        error = 0.0 if self.classes else model.predict(flat(x)).reshape(-1, 1) - y
         self.variance = float(np.mean(error**2))
 
     def __call__(self, x: Array) -> Forecast:
-        found = self.answers(flat(x))
         if self.classes:
-            p = np.full((len(found), self.classes), LEAST_PROBABILITY)
-            p[:, self.labels] = np.maximum(found, LEAST_PROBABILITY)
+            p = np.full((len(x), self.classes), LEAST_PROBABILITY)
+            found = self.model.predict_proba(flat(x))
+            p[:, self.model.classes_] = np.maximum(found, LEAST_PROBABILITY)
             return ClassForecast(np.log(p / p.sum(axis=1, keepdims=True))[None])
-        mean = found.reshape(1, -1, 1)
+        mean = self.model.predict(flat(x)).reshape(1, -1, 1)
         return NumericForecast(mean, np.full_like(mean, self.variance))
 
 
@@ -63,10 +59,8 @@ def train_boosting(job: Job) -> SklearnModel:
         max_iter=job.epochs, learning_rate=job.setting["lr"],
         l2_regularization=job.setting["l2"], early_stopping=False, random_state=0,
     ).fit(flat(x), y.ravel())  # fmt: skip
-    answers = model.predict_proba if job.task.num_classes else model.predict
-    labels = model.classes_ if job.task.num_classes else None
     trees = sum(tree.get_n_leaf_nodes() for each in model._predictors for tree in each)
-    return SklearnModel(job, answers, labels, trees)
+    return SklearnModel(job, model, trees)
 
 
 def train_linear(job: Job) -> SklearnModel:
@@ -81,6 +75,4 @@ def train_linear(job: Job) -> SklearnModel:
             model.fit(flat(x), y)
         else:
             model = package.Ridge(alpha=job.setting["penalty"]).fit(flat(x), y.ravel())
-    answers = model.predict_proba if job.task.num_classes else model.predict
-    labels = model.classes_ if job.task.num_classes else None
-    return SklearnModel(job, answers, labels, model.coef_.size + np.size(model.intercept_))
+    return SklearnModel(job, model, model.coef_.size + np.size(model.intercept_))

@@ -15,8 +15,6 @@ from ensedu.contest.trainers.networks import (
 )
 from ensedu.torch import mlp
 
-__all__ = ["Mimo", "train_mimo"]
-
 
 class Mimo(nn.Module):
     """A network of M inputs side by side, (B, M · m) -> (B, M · k), as M members of a batch.
@@ -52,12 +50,7 @@ def train_mimo(job: Job, members: int = MEMBERS) -> TrainedNetwork:
     """Train one network of the task's widths, with so many inputs and outputs, as all are.
 
     Its loss is the mean over members, of which the paper takes the sum. With one member it is one
-    network.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For members that are no positive integer; for LeNet-5, whose images have channels.
+    network. ``ValueError`` for LeNet-5, whose images have channels.
     """
     M = checks.positive_int("members", members)
     if job.task.is_convolutional:

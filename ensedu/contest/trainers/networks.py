@@ -20,20 +20,6 @@ from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
 from ensedu.torch.models import lenet5
 
-__all__ = [
-    "MEMBERS",
-    "PASSES",
-    "TrainedNetwork",
-    "build_seeded",
-    "fit_network",
-    "loss_of",
-    "network",
-    "plain_network",
-    "train_network",
-    "training_data",
-    "with_dropout",
-]
-
 MEMBERS = 4
 #: Forward passes of what draws; of a rank-1 BNN so many by all its members together.
 PASSES = 32

@@ -11,8 +11,6 @@ from ensedu.contest.jobs import Job
 from ensedu.contest.trainers.networks import CHUNK, PASSES, TrainedNetwork, fit_network, network
 from ensedu.torch import predict
 
-__all__ = ["SNAPSHOTS", "WINDOW", "Swag", "draw_weights", "train_swag"]
-
 #: The part of the steps, the last ones, in which it looks at the weights, and how often.
 WINDOW, SNAPSHOTS = 1 / 3, 20
 

@@ -15,8 +15,8 @@ name.
 
 from ensedu.theory.ntk.kernel import Kernel, flow, modes, tangent
 from ensedu.theory.ntk.limits import Limit, limit
-from ensedu.theory.ntk.modulations import Modulation
 from ensedu.theory.ntk.network import EmbeddedEnsemble, Pass, embedded
+from ensedu.theory.ntk.units import Modulation
 
 __all__ = [
     "EmbeddedEnsemble",

@@ -48,17 +48,9 @@ def tangent(
 
     The gradient of f in W is the product of a layer's input and of the slope of f in its output,
     so that no Jacobian is ever formed: what is kept is (M, B, n) for each layer, beside the kernel.
-
-    Parameters
-    ----------
-    net
-        From `embedded`.
-    x, other
-        Inputs; without others, of x with itself, in about half the time.
-    block_size
-        How many inputs of x are multiplied at a time, a positive integer: no effect on the result.
-    bar
-        Show blocks as they are done (with tqdm).
+    Without other inputs it is that of x with itself, in about half the time. So many inputs of x as
+    `block_size` says are multiplied at a time, which has no effect on the result; a `bar` shows
+    blocks as they are done (with tqdm).
     """
     if not isinstance(net, EmbeddedEnsemble):
         raise TypeError(f"net must be an EmbeddedEnsemble, got {checks.describe(net)}")
@@ -106,19 +98,10 @@ def flow(
 
     ``f(t) = y + exp(-Θ t / B) (f(0) - y)``: under a kernel that stays as it is, every member's
     distance from the targets shrinks as ``d(f - y)/dt = -Θ (f - y) / B``, by its loss
-    ``½ mean_x (f_i - y)²``. A step of gradient descent takes a time of its learning
-    rate.
+    ``½ mean_x (f_i - y)²``. A step of gradient descent takes a time of its learning rate.
 
-    Parameters
-    ----------
-    kernel
-        Θ of each pair of members and of training inputs, as `Kernel.total` gives it: symmetric.
-    start
-        f(0), as ``net(x)``.
-    targets
-        y, (B,), the same for all members.
-    times
-        A list of numbers from 0 up.
+    The `kernel` is Θ as `Kernel.total` gives it, symmetric; `start` is f(0), as ``net(x)``, the
+    targets are y, the same for all members, and times are numbers from 0 up.
     """
     for name, array in (("kernel", kernel), ("start", start), ("targets", targets)):
         check_float64(name, array)
@@ -145,16 +128,8 @@ def modes(ensemble_size: int, ratio: float | int, gamma: float | int = 1.0) -> t
 
     Relative to one network of that kernel: the mean of the members at ``γ (1 + (M - 1) χ) / M``,
     every difference of two at ``γ (1 - χ) / M``. At χ = 0 both are γ / M: no member sees another.
-    At χ = 1 differences stay as they are.
-
-    Parameters
-    ----------
-    ensemble_size
-        M, a positive integer.
-    ratio
-        χ, from -1 / (M - 1), below which there is no such kernel, to 1.
-    gamma
-        γ(M): 1 for the mean of the members' losses, M for their sum.
+    At χ = 1 differences stay as they are. The `ratio` χ is from -1 / (M - 1), below which there is
+    no such kernel, to 1; γ is 1 for the mean of the members' losses, M for their sum.
 
     Examples
     --------

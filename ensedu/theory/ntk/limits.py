@@ -9,8 +9,7 @@ from numpy import ndarray as Array
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_float64
-from ensedu.theory.ntk.activations import ACTIVATIONS
-from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
+from ensedu.theory.ntk.units import ACTIVATIONS, ALL_ONES, SIGNS, Modulation, layer_modulations
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,29 +11,20 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.common.array_checks import check_float64, check_rng
-from ensedu.theory.ntk.activations import ACTIVATIONS
-from ensedu.theory.ntk.modulations import ALL_ONES, SIGNS, Modulation, layer_modulations
+from ensedu.theory.ntk.units import ACTIVATIONS, ALL_ONES, SIGNS, Modulation, layer_modulations
 
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What a forward and a backward pass of every member go through.
+    """What a forward and a backward pass of every member go through."""
 
-    Attributes
-    ----------
-    inputs
-        Of each layer, divided by the root of their number: (M, B, m), the first (1, B, m).
-    slopes
-        ∂f / ∂z of each layer, (M, B, n).
-    modulation_slopes
-        ∂f / ∂u and ∂f / ∂v of each hidden layer, a pair of (M, B, n).
-    outputs
-        f, (M, B).
-    """
-
+    #: Of each layer, divided by the root of their number, (M, B, m), the first (1, B, m).
     inputs: list[Float[Array, "#M B _"]]
+    #: ∂f / ∂z of each layer, (M, B, n).
     slopes: list[Float[Array, "M B _"]]
+    #: ∂f / ∂u and ∂f / ∂v of each hidden layer, a pair of (M, B, n).
     modulation_slopes: list[tuple[Float[Array, "M B _"], Float[Array, "M B _"]]]
+    #: f, (M, B).
     outputs: Float[Array, "M B"]
 
 
@@ -49,24 +40,17 @@ class EmbeddedEnsemble:
     and of the last layer z alone, without a bias: one that all members share, trained or random,
     would add the same constant to the kernel of every pair of members. A `BatchEnsembleLinear` has
     ``u`` of one layer as r of the next, and ``v`` as s, with a bias of each member's own.
-
-    Attributes
-    ----------
-    weights, biases
-        Shared: (m, n) of each layer, (n,) of each hidden layer.
-    u, v
-        (M, n) of each hidden layer.
-    activation
-        ``"relu"``, ``"erf"`` or ``"tanh"``.
-    bias_std
-        σ_b.
     """
 
+    #: Shared, (m, n) of each layer and (n,) of each hidden layer.
     weights: list[Float[Array, "_ _"]]
     biases: list[Float[Array, " _"]]
+    #: (M, n) of each hidden layer.
     u: list[Float[Array, "M _"]]
     v: list[Float[Array, "M _"]]
+    #: ``"relu"``, ``"erf"`` or ``"tanh"``.
     activation: str = "relu"
+    #: σ_b.
     bias_std: float = 0.0
 
     @property
@@ -158,22 +142,10 @@ def embedded(
     activation: str = "relu",
     bias_std: float = 0.0,
 ) -> EmbeddedEnsemble:
-    """Draw an `EmbeddedEnsemble` at its start.
+    """Draw an `EmbeddedEnsemble` at its start: weights, biases, then u and v, layer by layer.
 
-    Parameters
-    ----------
-    sizes
-        Inputs, one or more hidden widths, and 1 output.
-    ensemble_size
-        M, a positive integer.
-    rng
-        Draws weights, biases, then u and v, layer by layer.
-    u, v
-        One `Modulation` for all hidden layers, or one for each.
-    activation
-        ``"relu"``, ``"erf"`` or ``"tanh"``.
-    bias_std
-        σ_b, 0 or more.
+    Sizes are inputs, one or more hidden widths, and 1 output; u and v are one `Modulation` for all
+    hidden layers, or one for each.
     """
     sizes = checks.layer_sizes("sizes", sizes)
     if len(sizes) < 3 or sizes[-1] != 1:

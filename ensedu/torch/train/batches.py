@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from ensedu.common import checks
-from ensedu.common.minibatches import check_same_rows, checked_batch_size, number_of_steps
+from ensedu.common.training_loop import check_same_rows, checked_batch_size, number_of_steps
 from ensedu.torch.inputs import Inputs, map_examples, number_of_examples
 from ensedu.torch.tensor_checks import not_dense
 from ensedu.torch.trees import named_tensors

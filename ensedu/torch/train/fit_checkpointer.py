@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LRScheduler
 
-from ensedu.common.history import EpochRow, History
+from ensedu.common.training_loop import EpochRow, History
 from ensedu.common.training_settings import SaveTo
 from ensedu.torch.train.checkpoint_format import Checkpoint, remove_after
 from ensedu.torch.train.checkpoints import load, newest, save

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from ensedu.common import checks
-from ensedu.common.history import EpochRow, History
+from ensedu.common.training_loop import EpochRow, History
 from ensedu.common.training_settings import (
     KLWeight,
     SaveTo,

@@ -18,7 +18,7 @@ from ensedu import counting
 from ensedu.contest.trainers.swag import draw_weights
 from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
-from ensedu.uncertainty.pooling import Pooled
+from ensedu.uncertainty.meta_analysis import Pooled
 from tests.book.claiming import numbers, shows
 from tests.book.conftest import NOTEBOOKS, ROOT
 from tests.book.figures.shown import SHOWN

@@ -22,19 +22,19 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from ensedu import command, contest
-from ensedu.command.compare_table import OPTIONS
+from ensedu.command import COMPARE_OPTIONS
 from ensedu.contest import compare
 from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.one_split import SCORED_STARTS, run_split
 from ensedu.contest.one_table import plans
-from ensedu.contest.one_table.compare import run_fold
+from ensedu.contest.one_table.findings import measure_coverage, rows_to_settle, verdicts
+from ensedu.contest.one_table.folds import run_fold
 from ensedu.contest.one_table.plans import make_task
 from ensedu.contest.one_table.tables import LEAST_ROWS, prepare_table, read_file
-from ensedu.contest.one_table.verdicts import measure_coverage, rows_to_settle, verdicts
 from ensedu.contest.one_table.words import describe_plan
 from ensedu.contest.tasks import SPLITS, Task, rows_of_split
-from ensedu.uncertainty import holm, resampled
-from ensedu.uncertainty.pooling import DELTA, TaskScores
+from ensedu.uncertainty import corrected_t, holm
+from ensedu.uncertainty.meta_analysis import DELTA, TaskScores
 from workshop import measured
 from workshop.experiments import one_table
 from workshop.experiments.contest.tasks import TASKS
@@ -321,7 +321,7 @@ def test_words_and_coverage_follow_from_the_rows(run):
             for name in (one["contestant"], "single")
         }  # fmt: skip
         difference = np.subtract(each[one["contestant"]], each["single"])
-        interval = resampled(difference, train=fit, test=test)
+        interval = corrected_t(difference, train=fit, test=test)
         assert one["difference"] == pytest.approx(interval.mean)
         assert interval.p <= one["p"] <= 2 * interval.p  # of two contestants
     low, high = found.best.predict_interval(found.tested, 0.8)
@@ -364,7 +364,7 @@ def test_an_interval_leaves_out_0_where_holm_finds_a_difference(rivals):
     own = scores(*rivals)
     found = {one.contestant: one for one in verdicts(own, reference="single", rows=100)}
     p = {
-        k: resampled((v - own.values["single"]).mean(axis=1), train=55, test=20).p
+        k: corrected_t((v - own.values["single"]).mean(axis=1), train=55, test=20).p
         for k, v in own.values.items() if k != "single"
     }  # fmt: skip
     for (name, one), adjusted in zip(
@@ -395,7 +395,7 @@ def test_a_guess_of_rows_is_often_off_by_more_than_two_and_at_times_than_ten():
     for _ in range(1000):
         each = math.sqrt(both) * rng.standard_normal() + gain
         each += math.sqrt(1 - both) * rng.standard_normal(SPLITS)
-        found = resampled(each, train=55, test=20)
+        found = corrected_t(each, train=55, test=20)
         if needed := rows_to_settle(found.low, found.high, 0.0, rows):
             off.append(needed / (4 * rows))
     assert 0.5 < np.median(off) < 2
@@ -551,7 +551,9 @@ def test_the_command_answers_and_keeps_the_best(run, tmp_path, capsys, monkeypat
     asked, usual = {}, inspect.signature(compare).parameters
     monkeypatch.setattr(contest, "compare", lambda *_, **given: asked.update(given) or found)
     command.main(["compare", str(path), "--target", "y", "--save", "kept"])
-    assert [asked[name] for name in OPTIONS] == [usual[name].default for name in OPTIONS]
+    assert [asked[name] for name in COMPARE_OPTIONS] == [
+        usual[name].default for name in COMPARE_OPTIONS
+    ]
     said = capsys.readouterr().out
     answer, report = said.splitlines()[0], str(Path("t-compared", "report.html"))
     assert found.data["answer"].startswith(answer) and report in said

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from ensedu.contest.one_table.findings import Findings
-from ensedu.contest.one_table.ledger import from_dict
+from ensedu.contest.one_table.folds import from_dict
 from ensedu.contest.one_table.report import page
 from ensedu.contest.one_table.words import report_json, sentences
 

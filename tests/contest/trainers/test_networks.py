@@ -16,7 +16,7 @@ from torch.nn.utils import parameters_to_vector
 
 from ensedu import counting, uncertainty
 from ensedu.contest import FURTHER
-from ensedu.contest.contestants import CONTESTANTS, LONGEST_FACTOR
+from ensedu.contest.contestants import CONTESTANTS
 from ensedu.contest.jobs import LENGTH_FRACTIONS
 from ensedu.contest.trainers import mimo, networks, swag
 from ensedu.torch import predict
@@ -130,14 +130,9 @@ def test_lengths_are_parts_of_the_epochs_and_rise_to_all_of_them(epochs):
     assert all(min(abs(one - own) for own in found) <= 0.5 or one < 0.5 for one in wanted)
 
 
-def test_lengths_of_some():
-    def lengths(name, epochs):
-        return replace(CONTESTANTS[name], epochs=lambda _: epochs).lengths(TASK)
-
-    assert lengths("single", 100) == [12, 35, 100]
-    assert lengths("single", 8) == [1, 3, 8]
-    assert lengths("single", 1) == [1]
-    assert lengths("long", 100) == [12, 35, 100, 100 * LONGEST_FACTOR]
+def test_one_network_may_train_four_times_as_long():
+    long = replace(CONTESTANTS["long"], epochs=lambda _: 100)
+    assert long.lengths(TASK) == [12, 35, 100, 400]
 
 
 def test_few_rows_to_fit_on_are_one_batch():

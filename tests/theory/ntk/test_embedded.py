@@ -126,26 +126,6 @@ def test_flow_solves_its_equation():
         np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("kind", "gamma"), [("signs", 1.0), ("normal", 3.0)])
-def test_wide_ensembles_train_as_their_linearization_does(kind, gamma):
-    rng = np.random.default_rng(2)
-    x = rng.standard_normal((5, m))
-    y, apart = np.sin(x[:, 0]), []
-    for width in (32, 512):
-        u = ntk.Modulation(kind, std=0.5)
-        net = ntk.embedded(
-            (m, width, width, 1), M, rng=np.random.default_rng(3), u=u, activation="erf"
-        )
-        start, kernel = net(x), ntk.tangent(net, x).total(gamma)
-        expected = ntk.flow(kernel, start, y, [10.0])[0]
-        for _ in range(50):
-            net.step(x, y, 0.2, gamma=gamma)
-        apart.append(np.abs(net(x) - expected).max())
-        assert np.abs(net(x) - start).max() > 0.5
-    assert apart[1] < 0.03
-    assert apart[1] < apart[0] / 3
-
-
 @pytest.mark.parametrize("ratio", [-0.4, 0.0, 0.3, 1.0])
 def test_modes_are_eigenvalues(ratio):
     gamma = 1.7

@@ -6,7 +6,7 @@ import sympy as sp
 from scipy import integrate, special, stats
 
 from ensedu.theory.ntk import Modulation, embedded, limit, tangent
-from ensedu.theory.ntk.activations import ACTIVATIONS
+from ensedu.theory.ntk.units import ACTIVATIONS
 
 VALUES = {
     "relu": (lambda z: np.maximum(z, 0), lambda z: (z > 0) * 1.0),

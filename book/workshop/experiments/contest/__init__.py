@@ -36,7 +36,8 @@ two tables that are not in it, Sacramento and attrition of modeldata, by the row
   source are averaged, sources weigh alike, and one network's two copies are the reference. Better
   or worse is what a sign test over sources says at 5 %, its p-value times the number of rivals;
   practically equal an interval of the typical source within a quarter of a unit, unclear the rest:
-  `ensedu.uncertainty.pooling`. Like stands beside like: without a temperature, or with one each.
+  `ensedu.uncertainty.meta_analysis`. Like stands beside like: without a temperature, or with one
+  each.
 - **Why signs**: the second edition took t-tests and Holm's correction, and its differences are too
   skewed for them. In contests drawn from these rows in which no rival is better, signs alone kept
   to 5 %. They were chosen by that, and not by their words.

@@ -12,7 +12,7 @@ from ensedu.common import checks
 from ensedu.contest.contestants import REFERENCE, STANDARD, TABULAR
 from ensedu.contest.trainers.networks import MEMBERS, PASSES
 from ensedu.methods import METHODS
-from ensedu.uncertainty.pooling import Pooled, TaskScores, pooled
+from ensedu.uncertainty.meta_analysis import Pooled, TaskScores, pooled
 from workshop import measured
 from workshop.experiments.contest import AGAIN
 from workshop.experiments.contest.tasks import SAME_SOURCE, TASKS

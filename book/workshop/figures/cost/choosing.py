@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from matplotlib.axes import Axes
 
-from ensedu.uncertainty.pooling import DELTA, Pooled
+from ensedu.uncertainty.meta_analysis import DELTA, Pooled
 from workshop import plot
 from workshop.experiments.contest import reading
 from workshop.figures.learning.shootout import brief

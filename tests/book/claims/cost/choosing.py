@@ -6,7 +6,7 @@ import numpy as np
 
 from ensedu.contest.contestants import REFERENCE
 from ensedu.methods import METHODS
-from ensedu.uncertainty.pooling import task_difference
+from ensedu.uncertainty.meta_analysis import task_difference
 from tests.book.claiming import Claims, entry
 from tests.book.claims.learning import shootout as contest
 from tests.book.claims.learning.shootout import (

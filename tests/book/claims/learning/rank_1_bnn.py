@@ -12,7 +12,7 @@ from ensedu.contest.trainers import networks
 from ensedu.data import digits
 from ensedu.priors import Normal
 from ensedu.torch import mlp
-from ensedu.uncertainty import MeanDifference, resampled
+from ensedu.uncertainty import MeanDifference, corrected_t
 from tests.book.claiming import Claims, every, reader
 from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower
 from workshop.experiments import rank1_training as training
@@ -52,7 +52,7 @@ def by_split(name: str, score: str = "nll") -> np.ndarray:
 
 
 def apart(scores: np.ndarray, than: np.ndarray) -> MeanDifference:
-    return resampled(scores - than, train=TRAIN, test=TEST)
+    return corrected_t(scores - than, train=TRAIN, test=TEST)
 
 
 def without(kind: str) -> MeanDifference:

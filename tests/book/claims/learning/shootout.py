@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 
 from ensedu.contest.contestants import REFERENCE
-from ensedu.uncertainty.pooling import Pooled, pooled
+from ensedu.uncertainty.meta_analysis import Pooled, pooled
 from tests.book.claiming import Claims
 from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import SEEN, TASKS

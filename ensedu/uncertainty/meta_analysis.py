@@ -1,4 +1,7 @@
-"""What a contest says: differences from a reference, one a source, and their words."""
+"""What several data sets say together: differences from a reference, one a source, in words.
+
+Other arguments are a ``TypeError`` or ``ValueError``.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,20 +14,8 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from ensedu.common import checks
-from ensedu.common.array_checks import check_array, check_finite
-from ensedu.uncertainty.paired import MeanDifference, resampled
-
-__all__ = [
-    "ALPHA",
-    "DELTA",
-    "LEAST_SOURCES",
-    "Pooled",
-    "TaskDifference",
-    "TaskScores",
-    "pooled",
-    "task_difference",
-    "verdict",
-]
+from ensedu.common.array_checks import check_floats
+from ensedu.uncertainty.paired import MeanDifference, corrected_t
 
 #: Units within which a difference is practically none.
 DELTA = 0.25
@@ -35,30 +26,17 @@ LEAST_SOURCES = 3
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TaskScores:
-    """One score of all contestants on one task.
+    """One score of all contestants on one task."""
 
-    Parameters
-    ----------
-    name, source
-        What the task is called, and where it comes from; tasks of one source count as one.
-    classes
-        Whether it asks for a class, not for a number.
-    train, test
-        How many rows a split fits and tests on.
-    values
-        By contestant (splits, seeds); the number of seeds may differ, that of splits may not.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For other arrays, NaN, one split, and contestants of unequal splits.
-    """
-
+    #: What the task is called, and where it comes from; tasks of one source count as one.
     name: str
     source: str
+    #: Whether it asks for a class, not for a number.
     classes: bool
+    #: How many rows a split fits and tests on.
     train: int
     test: int
+    #: By contestant (splits, seeds); the number of seeds may differ, that of splits may not.
     values: Mapping[str, Float[Array, "splits seeds"]]
 
     def __post_init__(self) -> None:
@@ -75,8 +53,7 @@ class TaskScores:
         splits = {}
         for contestant, values in self.values.items():
             where = f"values[{contestant!r}] of the task {self.name!r}"
-            check_array(where, values, "f", "floats", ("splits", "seeds"))
-            check_finite(where, values)
+            check_floats(where, values, ("splits", "seeds"))
             splits[contestant] = len(values)
         if len(set(splits.values())) > 1 or min(splits.values()) < 2:
             raise ValueError(
@@ -103,8 +80,8 @@ class TaskDifference:
 
     task: str
     source: str
-    #: The difference of the score itself, with the corrected resampled t interval over splits: it
-    #: describes, and tests nothing.
+    #: The difference of the score itself, with the corrected resampled t interval over splits,
+    #: which describes, and tests nothing.
     interval: MeanDifference
     #: The difference in units.
     in_units: float
@@ -141,21 +118,9 @@ def pooled(
     it leaves 0 out where the adjusted p-value is `ALPHA` or less. A contestant that equals the
     reference on each split of each task has no entry.
 
-    Parameters
-    ----------
-    tasks
-        Of at least three sources, of each of which a contestant has a task. Of k sources all must
-        agree to be clear if k is small: fewer than ``1 + log2(contestants / ALPHA)`` never are.
-    reference
-        The contestant from which the others differ.
-    higher
-        Whether a higher score is better, for the words.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For fewer than three sources, two tasks of one name, a source without one of the
-        contestants, a task without the reference, and a unit of 0.
+    Tasks are of at least three sources, of each of which a contestant has a task. Of k sources all
+    must agree to be clear if k is small: fewer than ``1 + log2(contestants / ALPHA)`` never are.
+    `higher` says whether a higher score is better, for the words.
     """
     checks.boolean("higher", higher)
     if not isinstance(tasks, (list, tuple)) or not all(isinstance(t, TaskScores) for t in tasks):
@@ -190,13 +155,7 @@ def pooled(
 
 
 def task_difference(task: TaskScores, contestant: str, *, reference: str) -> TaskDifference:
-    """Return how a contestant differs from a reference on one task; seeds are averaged first.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For an unknown contestant, or a unit of 0.
-    """
+    """Return how a contestant differs from a reference on one task; seeds are averaged first."""
     for name, value in (("contestant", contestant), ("reference", reference)):
         checks.one_of(f"{name} of the task {task.name!r}", value, task.values)
     if not task.unit:
@@ -205,7 +164,7 @@ def task_difference(task: TaskScores, contestant: str, *, reference: str) -> Tas
             "got a median standard deviation of 0"
         )
     differences = task.values[contestant].mean(axis=1) - task.values[reference].mean(axis=1)
-    interval = resampled(differences, train=task.train, test=task.test)
+    interval = corrected_t(differences, train=task.train, test=task.test)
     return TaskDifference(
         task=task.name, source=task.source, interval=interval, in_units=interval.mean / task.unit
     )

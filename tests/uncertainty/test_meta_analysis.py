@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ensedu import uncertainty
-from ensedu.uncertainty.pooling import DELTA, TaskScores, pooled, task_difference, verdict
+from ensedu.uncertainty.meta_analysis import DELTA, TaskScores, pooled, task_difference, verdict
 
 SPLITS = 5
 
@@ -120,14 +120,8 @@ def test_a_task_describes_its_difference():
     (task,) = many()[:1]
     one = task_difference(task, "b", reference="a")
     differences = task.values["b"].mean(axis=1) - task.values["a"].mean(axis=1)
-    assert one.interval == uncertainty.resampled(differences, train=89, test=29)
+    assert one.interval == uncertainty.corrected_t(differences, train=89, test=29)
     assert one.in_units == pytest.approx(one.interval.mean / unit_by_hand(task), rel=1e-12)
-
-
-def test_bad_luck_of_one_makes_no_unit():
-    task = scores("t", others=("b", "c", "d", "e"))
-    unlucky = task.values | {"a": task.values["a"] + [[0.0, 99.0]]}
-    assert scores("t", values=unlucky).unit < 2 * task.unit
 
 
 def test_what_cannot_differ_is_not_compared():
