@@ -2,7 +2,7 @@
 # The first minutes on a GPU: tests, speed, memory, and the rule between scale and fold, in eight
 # minutes, with what the machine has: Python 3.11, PyTorch 2.5, NumPy, or newer. Installs nothing.
 #
-#   benchmarks/gpu.sh             writes book/workshop/results/speed-cuda.json and .txt, or to OUT
+#   benchmarks/gpu.sh             writes book/workshop/results/speed-cuda.json, or to OUT
 #   benchmarks/gpu.sh --quick     tiny sizes on the CPU (or DEVICE=cuda), to see that it runs
 #
 # PYTHON names the interpreter; OUT a folder for the results.
