@@ -105,18 +105,6 @@ class MappedLinear(nn.Module):
         return call(dict(self.stacked), x)
 
 
-class BatchedProduct(nn.Module):
-    """The batched product of Torch, with nothing around it."""
-
-    def __init__(self, m, n, M, **factory):
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(M, m, n, **factory))
-        self.bias = nn.Parameter(torch.randn(M, 1, n, **factory))
-
-    def forward(self, x):
-        return torch.baddbmm(self.bias, x, self.weight)
-
-
 class LoopedBatchEnsemble(et.BatchEnsembleLinear):
     """BatchEnsemble, a member at a time."""
 
@@ -250,43 +238,34 @@ METHODS = {
 
 
 @contextlib.contextmanager
-def form(name):
-    """Let BatchEnsemble and rank-1 layers compute in one form, ``"scale"`` or ``"fold"``."""
-    rule = products.fold_pays
-    products.fold_pays = lambda *sizes, **options: name == "fold"
+def rule(chooses):
+    """Let BatchEnsemble and rank-1 layers fold where a function of the shapes says so."""
+    known = products.fold_pays
+    products.fold_pays = chooses
     try:
         yield
     finally:
-        products.fold_pays = rule
+        products.fold_pays = known
 
 
 def form_of(run):
     """Return the form that the shapes choose for a layer while `run` runs."""
-    rule, found = products.fold_pays, []
-    products.fold_pays = lambda *a, **options: found.append(rule(*a, **options)) or found[-1]
-    try:
+    known, found = products.fold_pays, []
+    with rule(lambda *a, **options: found.append(known(*a, **options)) or found[-1]):
         run()
-    finally:
-        products.fold_pays = rule
     return "fold" if found[-1] else "scale"
 
 
-def both_forms(m, n, M, B, kinds, *, seconds, device="cpu", **factory):
-    """Time a BatchEnsemble's layer in its two forms, by kind of pass, and say which one runs."""
+def both_forms(m, n, M, B, *, seconds, device, **factory):
+    """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
     factory |= {"device": device}
     one = Implementation(et.BatchEnsembleLinear(m, n, M, **factory))
-    passes, found = one.passes(*one.batch(M, B, m, n, **factory)), {}
-    for kind in kinds:
+    run = one.passes(*one.batch(M, B, m, n, **factory))["forward+backward"]
 
-        def within(name, run=passes[kind]):
-            with form(name):
-                run()
+    def within(folds):
+        with rule(lambda *sizes, **options: folds):
+            run()
 
-        runs = {name: partial(within, name) for name in ("scale", "fold")}
-        times = measure.compare(runs, "scale", seconds=seconds, device=device)
-        found[kind] = {
-            "chosen": form_of(passes[kind]),
-            "seconds": times["scale"]["seconds"][1],
-            "fold over scale": times["fold"]["ratio"],
-        }
-    return found
+    runs = {"scale": partial(within, False), "fold": partial(within, True)}
+    times = measure.compare(runs, "scale", seconds=seconds, device=device)
+    return {"chosen": form_of(run), "fold over scale": times["fold"]["ratio"]}

@@ -170,17 +170,20 @@ def main(arguments=None):
     parser.add_argument(
         "--quick", action="store_true", help="a narrow network, to see that it runs"
     )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     sizes = {"M": 2, "B": 6, "width": 8} if options.quick else {"M": 4, "B": 16, "width": 32}
-    found = race(**sizes, seconds=0 if options.quick else 60)
+    found = race(**sizes, seconds=0 if options.quick else 60, device=options.device)
     for name, own in found.items():
         print(
             f"{name:32}{own['ratio'][1]:6.2f} x  {own['peak_bytes'] / 1e6:7.0f} MB at once, "
             f"{own['parameter_bytes'] / 1e6:5.0f} MB of parameters",
             flush=True,
         )
-    json_files.write_json(options.path, {"machine": machine(), **sizes, "contestants": found})
+    json_files.write_json(
+        options.path, {"machine": machine(options.device), **sizes, "contestants": found}
+    )
     return 0
 
 
