@@ -143,7 +143,15 @@ CASES = {
     "BatchEnsembleConv2d, geometry": conv(
         (M,), "BatchEnsembleConv2d", M, stride=2, padding=1, padding_mode="circular"
     ),
-    "BatchEnsembleConv2d, memory_saving": conv((M,), "BatchEnsembleConv2d", M, memory_saving=True),
+    "BatchEnsembleConv2d, memory_saving": conv(
+        (M,),
+        "BatchEnsembleConv2d",
+        M,
+        stride=2,
+        padding=1,
+        padding_mode="circular",
+        memory_saving=True,
+    ),  # fmt: skip
     "Rank1Conv2d": conv((), "Rank1Conv2d", M),
     "Rank1Conv2d, per_example": conv((M,), "Rank1Conv2d", M, per_example=True),
     "MeanFieldConv2d": conv((), "MeanFieldConv2d"),
