@@ -151,7 +151,7 @@ CASES = {
         padding=1,
         padding_mode="circular",
         memory_saving=True,
-    ),  # fmt: skip
+    ),
     "Rank1Conv2d": conv((), "Rank1Conv2d", M),
     "Rank1Conv2d, per_example": conv((M,), "Rank1Conv2d", M, per_example=True),
     "MeanFieldConv2d": conv((), "MeanFieldConv2d"),

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 import ensedu.torch as et
-from ensedu import counting
 from ensedu.torch.tensor_checks import check_device
 from tests.backends import DEVICES, B, M, m, n
 
@@ -47,15 +46,6 @@ def test_a_layer_has_its_dtype_and_device_and_comes_back_from_a_file_and_a_copy(
         assert (tensor.dtype, tensor.device.type) == (dtype, device)
     outputs[0].sum().backward()
     assert all(p.grad.dtype == dtype for p in layer.parameters())
-
-
-@layers
-def test_without_bias_zero_goes_to_zero(make, example):
-    layer = make(bias=False)
-    assert not [name for name, _ in layer.named_parameters() if "bias" in name]
-    assert counting.count(layer).biases == 0
-    assert not layer(torch.zeros(B, *example)).any()
-    assert "bias=False" in repr(layer)
 
 
 @layers
