@@ -7,9 +7,8 @@ import pytest
 
 from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
-from tests.browser import live_page, small
-from tests.browser.live_page import OTHER, USUAL
-from tests.browser.small import swipe
+from tests.browser import small
+from tests.browser.small import OTHER, USUAL, swipe
 from workshop.page.live import live as in_jupyter
 from workshop.page.live import reference_band, toys, trainer_scripts, trainer_state
 
@@ -20,7 +19,7 @@ TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def home(tmp_path_factory):
     """The address of the folder with small pages."""
     folder = tmp_path_factory.mktemp("live")
-    live_page.write(folder)
+    small.write_trainers(folder)
     with serve(folder) as address:
         yield address
 
