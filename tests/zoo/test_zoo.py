@@ -9,6 +9,7 @@ import os
 import re
 import traceback
 import warnings
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,19 @@ from ensedu import counting
 from ensedu.methods import size_option
 from ensedu.torch import ensemble
 from ensedu.torch.base import WeightLayer
+from scripts import tables
 from tests.torch.ensembling.law import check_pass, groups_of, held, multiplier, places
 from tests.torch.ensembling.models import FAST, METHODS, M
-from tests.zoo import results
 from tests.zoo.models import BATCHES, ZOO, Entry, stir
+from workshop import measured
+from workshop.running import json_files
+from workshop.running.machine import machine
 
 CHOSEN = os.environ.get("ZOO", "all")
 ENTRIES = [entry for entry in ZOO if CHOSEN == "all" or entry.quick]
+LIBRARIES = (
+    "torch", "torchvision", "timm", "transformers", "segmentation-models-pytorch", "diffusers",
+)  # fmt: skip
 PRODUCTS = (
     nn.Linear, nn.Bilinear, nn.modules.conv._ConvNd, nn.MultiheadAttention, nn.RNNBase,
 )  # fmt: skip
@@ -154,12 +161,23 @@ def rows():
     found = []
     yield found
     if len(found) == len(ZOO):
-        results.write(found, M)
+        write(found)
+
+
+def write(rows):
+    """Write the results, and the table of them. A file that says the same stays as it is."""
+    # What follows a plus says for which device it was built.
+    versions = {name: version(name).partition("+")[0] for name in LIBRARIES}
+    old = measured.load("zoo")
+    if [old["rows"], old["machine"]["versions"]] != [rows, versions]:
+        found = {"machine": machine() | {"versions": versions}, "members": M, "rows": rows}
+        json_files.write_json(Path(measured.__file__).parent / "results" / "zoo.json", found)
+    tables.to_page("zoo", tables.zoo(measured.load("zoo")))
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_results_are_the_committed_ones(entry, rows):
-    committed = {row["architecture"]: row for row in results.committed()["rows"]}
+    committed = {row["architecture"]: row for row in measured.load("zoo")["rows"]}
     row = {
         "architecture": entry.name,
         "parameters": sum(parameter.numel() for parameter in entry.model().parameters()),
@@ -171,10 +189,10 @@ def test_results_are_the_committed_ones(entry, rows):
 
 def test_the_table_has_a_row_for_each_architecture():
     assert CHOSEN in ("all", "quick")
-    committed = results.committed()["rows"]
+    committed = measured.load("zoo")["rows"]
     assert [row["architecture"] for row in committed] == [entry.name for entry in ZOO]
     libraries = {entry.name.rpartition(" (")[2] for entry in ZOO if entry.quick}
-    assert len(libraries) == len(results.LIBRARIES)
+    assert len(libraries) == len(LIBRARIES)
 
 
 def mix_up(net):
