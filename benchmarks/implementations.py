@@ -219,14 +219,9 @@ def mean_fields(m, n, M, **factory):
         ):
             for end in ("", ", with KL"):
                 layer = getattr(theirs, kind)(m, n).to(**factory)
-                call = returning(layer, kl=bool(end))
+                call = partial(layer, return_kl=bool(end))
                 built[name + end] = Implementation(layer, axes="Bm", call=call)
     return built
-
-
-def returning(layer, kl):
-    """Call a layer of bayesian-torch with or without its KL."""
-    return lambda x: layer(x, return_kl=kl)
 
 
 METHODS = {

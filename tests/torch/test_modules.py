@@ -62,17 +62,6 @@ def test_weight_matrices_are_the_callers_own_and_pass_gradients(make, example):
 
 
 @layers
-def test_autocast_follows_torch(make, example):
-    layer, x = make(), torch.randn(B, *example)
-    torch.manual_seed(1)
-    exact = layer(x)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        torch.manual_seed(1)
-        y = layer(x.bfloat16())  # as what comes from a layer before it
-    torch.testing.assert_close(y.float(), exact, rtol=0.1, atol=0.1)
-
-
-@layers
 def test_reset_draws_anew_from_where_torch_starts(make, example):
     layer, bound = make(), (m * 3 ** (2 if len(example) > 1 else 0)) ** -0.5
     before = {k: v.clone() for k, v in layer.named_parameters() if not k.endswith("rho")}
