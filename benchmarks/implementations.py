@@ -1,4 +1,4 @@
-"""One ensemble layer, done in many ways: ours, a loop, vmap, other packages, and the limit.
+"""One ensemble layer, done in many ways: ours, those of other packages, and the limit.
 
 Each contestant is built for (m, n, M) and takes a batch with the axes that it wants, of M members
 and B examples each. The limit is what no layer can beat by much: M calls of ``nn.Linear`` for
@@ -17,7 +17,6 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 import ensedu.torch as et
 from benchmarks import measure
@@ -90,41 +89,6 @@ class InTurn(nn.Module):
         return [layer(x) for layer, x in zip(self.layers, inputs, strict=True)]
 
 
-class MappedLinear(nn.Module):
-    """M times ``nn.Linear`` under ``torch.func.vmap``."""
-
-    def __init__(self, m, n, M, **factory):
-        super().__init__()
-        layers = [nn.Linear(m, n, **factory) for _ in range(M)]
-        self.one = [layers[0]]  # in a list, so that its parameters are not ours
-        stacked, _ = stack_module_state(layers)
-        self.stacked = nn.ParameterDict({k: v.detach() for k, v in stacked.items()})
-
-    def forward(self, x):
-        call = vmap(lambda params, x: functional_call(self.one[0], params, (x,)))
-        return call(dict(self.stacked), x)
-
-
-class LoopedBatchEnsemble(et.BatchEnsembleLinear):
-    """BatchEnsemble, a member at a time."""
-
-    def forward(self, x):
-        members = zip(x, self.r, self.s, self.bias, strict=True)
-        return torch.stack(
-            [nn.functional.linear(x * r, self.weight) * s + bias for x, r, s, bias in members]
-        )
-
-
-class MappedBatchEnsemble(et.BatchEnsembleLinear):
-    """BatchEnsemble of one member under ``torch.func.vmap``."""
-
-    def forward(self, x):
-        def member(x, r, s, bias):
-            return nn.functional.linear(x * r, self.weight) * s + bias
-
-        return vmap(member)(x, self.r, self.s, self.bias)
-
-
 class KL(nn.Module):
     """A mean-field layer of ours that returns its KL too, as others do by default."""
 
@@ -166,7 +130,6 @@ def deep_ensembles(m, n, M, **factory):
     built = {
         "limit": Implementation(InTurn(m, n, M, **factory), axes="Bm each"),
         "ensedu": Implementation(et.DeepEnsembleLinear(m, n, M, **factory)),
-        "vmap": Implementation(MappedLinear(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
         built["tabm"] = Implementation(tabm.LinearEnsemble(m, n, k=M, **factory), axes="BMm")
@@ -180,8 +143,6 @@ def batch_ensembles(m, n, M, **factory):
         "limit": Implementation(nn.Linear(m, n, **factory), axes="(MB)m"),
         "ensedu": Implementation(et.BatchEnsembleLinear(m, n, M, **factory)),
         "ensedu, memory saving": Implementation(saving),
-        "loop": Implementation(LoopedBatchEnsemble(m, n, M, **factory)),
-        "vmap": Implementation(MappedBatchEnsemble(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
         layer = tabm.LinearBatchEnsemble(m, n, k=M, scaling_init="random-signs", **factory)

@@ -67,7 +67,7 @@ def test_all_compute_the_same_values_and_gradients(method):
         give(contestant, values, NAMES.get(name, {}))
         y = call(contestant, x)
         results[name] = y, torch.autograd.grad(y.square().sum(), x)[0]
-    assert len(results) >= 4
+    assert len(results) >= 3
     for name, found in results.items():
         for mine, other in zip(results["ensedu"], found, strict=True):
             torch.testing.assert_close(other, mine, rtol=0, atol=1e-11, msg=name)
