@@ -1,7 +1,8 @@
-"""Time the layers and those of other packages on one thread of a CPU; write JSON.
+"""Time the layers and those of other packages on one thread of a CPU, or on a GPU; write JSON.
 
     python benchmarks/bench.py book/workshop/results/speed-cpu.json  # twelve minutes
     python benchmarks/bench.py /tmp/speed.json --quick        seconds, to see that it runs
+    python benchmarks/bench.py /tmp/speed.json --device cuda --precision bf16 --seconds 0.02
 
 The JSON:
 
@@ -45,7 +46,7 @@ CURVES = {
 DIGITS = (64, 64, 64, 10)
 
 
-def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",), device="cpu", **factory):
+def cell(built, M, B, m, *, seconds, kinds, weigh=("saved",), device, **factory):
     """Time contestants at one size: {name: bytes, and times and ratios by kind of pass}."""
     factory |= {"device": device}
     runs, entry = {}, {}
@@ -85,14 +86,14 @@ def plan(quick):
         yield "mean_field", (m, 4, B), KINDS
 
 
-def cells(quick, seconds):
+def cells(quick, seconds, factory):
     """Time all cells, and print each."""
     found = []
     for method, (m, M, B), kinds in plan(quick):
         torch.manual_seed(0)
-        built = implementations.METHODS[method](m, m, M)
+        built = implementations.METHODS[method](m, m, M, **factory)
         weigh = ("saved", "peak") if M == 4 and B == 256 else ("saved",)
-        entry = cell(built, M, B, m, seconds=seconds, kinds=kinds, weigh=weigh)
+        entry = cell(built, M, B, m, seconds=seconds, kinds=kinds, weigh=weigh, **factory)
         found.append({"method": method, "m": m, "M": M, "B": B, "contestants": entry})
         print(f"{method}  m {m}  M {M}  B {B}")
         for name, times in entry.items():
@@ -103,40 +104,43 @@ def cells(quick, seconds):
     return found
 
 
-def headline(m, M, B, seconds):
+def headline(m, M, B, seconds, factory):
     """Time a forward pass of one network's layer, of members in turn, stacked, and sharing."""
     torch.manual_seed(0)
     deep, batch = (
-        implementations.METHODS[f"{kind}_ensemble"](m, m, M) for kind in ("deep", "batch")
+        implementations.METHODS[f"{kind}_ensemble"](m, m, M, **factory)
+        for kind in ("deep", "batch")
     )
     built = {
-        "single": implementations.Implementation(nn.Linear(m, m), axes="Bm"),
+        "single": implementations.Implementation(nn.Linear(m, m, **factory), axes="Bm"),
         "loop": deep["limit"],
         "deep_ensemble": deep["ensedu"],
         "batch_ensemble": batch["ensedu"],
     }
-    runs = {name: c.passes(*c.batch(M, B, m, m))["forward"] for name, c in built.items()}
-    return {"m": m, "M": M, "B": B, "forward": measure.compare(runs, "loop", seconds=seconds)}
+    batches = {name: c.batch(M, B, m, m, **factory) for name, c in built.items()}
+    runs = {name: c.passes(*batches[name])["forward"] for name, c in built.items()}
+    times = measure.compare(runs, "loop", seconds=seconds, device=factory["device"])
+    return {"m": m, "M": M, "B": B, "forward": times}
 
 
-def forms(m, M, B, seconds):
+def forms(m, M, B, seconds, factory):
     """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
-    kind = "forward+backward"
-    found = implementations.both_forms(m, m, M, B, (kind,), seconds=seconds)[kind]
-    return {"m": m, "M": M, "B": B} | {key: found[key] for key in ("chosen", "fold over scale")}
+    found = implementations.both_forms(m, m, M, B, seconds=seconds, **factory)
+    return {"m": m, "M": M, "B": B} | found
 
 
-def roofline(seconds, wide=8192):
+def roofline(seconds, wide, factory):
     """Measure what the machine can: operations a second, and bytes a second from memory."""
     side = 1024
-    a, b = torch.randn(side, side), torch.randn(side, side)
-    large, vector = torch.randn(wide, wide), torch.randn(wide)  # 268 MB: more than a cache
+    a, b = (torch.randn(side, side, **factory) for _ in range(2))
+    # 268 MB of float32: more than a cache.
+    large, vector = torch.randn(wide, wide, **factory), torch.randn(wide, **factory)
     runs = {"product": lambda: a @ b, "stream": lambda: large @ vector}
-    found = measure.compare(runs, "product", seconds=seconds)
+    found = measure.compare(runs, "product", seconds=seconds, device=factory["device"])
     product, stream = (found[name]["seconds"][1] for name in runs)
     return {
         "flops_per_second": 2 * side**3 / product,
-        "bytes_per_second": 4 * wide**2 / stream,
+        "bytes_per_second": large.element_size() * wide**2 / stream,
     }
 
 
@@ -155,20 +159,20 @@ def fit(nets, x, labels, batch_size, order):
             optimizer.step()
 
 
-def training(M, batch_size, seconds):
+def training(M, batch_size, seconds, factory):
     """Time one epoch of training on digits, members at once and one after another."""
     from sklearn.datasets import load_digits
 
     images, labels = load_digits(return_X_y=True)
-    x = torch.tensor(images / 16, dtype=torch.float32)
-    labels = torch.tensor(labels)
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    x = torch.tensor(images / 16, **factory)
+    labels = torch.tensor(labels, device=x.device)
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0)).to(x.device)
     torch.manual_seed(0)
     nets = {
-        "members one after another": [et.mlp(DIGITS) for _ in range(M)],
-        "single": [et.mlp(DIGITS)],
+        "members one after another": [et.mlp(DIGITS, **factory) for _ in range(M)],
+        "single": [et.mlp(DIGITS, **factory)],
         **{
-            method: [et.mlp(DIGITS, method, **size_option(method, M))]
+            method: [et.mlp(DIGITS, method, **size_option(method, M), **factory)]
             for method in ("deep_ensemble", "batch_ensemble", "rank1")
         },
     }
@@ -178,7 +182,9 @@ def training(M, batch_size, seconds):
         "batch_size": batch_size,
         "sizes": DIGITS,
         "examples": len(x),
-        "epoch": measure.compare(runs, "members one after another", seconds=seconds),
+        "epoch": measure.compare(
+            runs, "members one after another", seconds=seconds, device=factory["device"]
+        ),
     }
 
 
@@ -190,19 +196,34 @@ def main(arguments=None):
         "--seconds", type=float, default=0.5, help="seconds a cell and kind of pass"
     )
     parser.add_argument("--quick", action="store_true", help="few sizes, to see that it runs")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("float32", "tf32", "bf16"), default="float32")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("high" if options.precision == "tf32" else "highest")
+    dtype = torch.bfloat16 if options.precision == "bf16" else torch.float32
+    factory = {"device": options.device, "dtype": dtype}
     seconds = 0.01 if options.quick else options.seconds
     for name in implementations.missing():
         print(f"skipped: {name} is not installed")
-    result = {"machine": machine(), "cells": cells(options.quick, seconds)}
-    result["roofline"] = roofline(5 * seconds, wide=512 if options.quick else 8192)
-    for name, measured in (("headline", headline), ("forms", forms)):
-        grid = ((50,), (32,)) if options.quick else CURVES[name]
-        result[name] = [measured(m, 4, B, seconds) for m, B in itertools.product(*grid)]
+    grids = {name: ((50,), (32,)) if options.quick else grid for name, grid in CURVES.items()}
     members, batch_size = (MEMBERS[:1], 512) if options.quick else (MEMBERS, 32)
-    result["training"] = [training(M, batch_size, 15 * seconds) for M in members]
-    json_files.write_json(options.path, result)
+    parts = {
+        "machine": lambda: machine(options.device),
+        "cells": lambda: cells(options.quick, seconds, factory),
+        "roofline": lambda: roofline(5 * seconds, 512 if options.quick else 8192, factory),
+        "headline": lambda: [
+            headline(m, 4, B, seconds, factory) for m, B in itertools.product(*grids["headline"])
+        ],
+        "forms": lambda: [
+            forms(m, 4, B, seconds, factory) for m, B in itertools.product(*grids["forms"])
+        ],
+        "training": lambda: [training(M, batch_size, 15 * seconds, factory) for M in members],
+    }
+    result = {}
+    for name, measured in parts.items():
+        result[name] = measured()
+        json_files.write_json(options.path, result)  # what is cut off loses one part
     return 0
 
 

@@ -1,4 +1,4 @@
-"""One ensemble layer, done in many ways: ours, a loop, vmap, other packages, and the limit.
+"""One ensemble layer, done in many ways: ours, those of other packages, and the limit.
 
 Each contestant is built for (m, n, M) and takes a batch with the axes that it wants, of M members
 and B examples each. The limit is what no layer can beat by much: M calls of ``nn.Linear`` for
@@ -17,7 +17,6 @@ from functools import partial
 
 import torch
 from torch import nn
-from torch.func import functional_call, stack_module_state, vmap
 
 import ensedu.torch as et
 from benchmarks import measure
@@ -90,53 +89,6 @@ class InTurn(nn.Module):
         return [layer(x) for layer, x in zip(self.layers, inputs, strict=True)]
 
 
-class MappedLinear(nn.Module):
-    """M times ``nn.Linear`` under ``torch.func.vmap``."""
-
-    def __init__(self, m, n, M, **factory):
-        super().__init__()
-        layers = [nn.Linear(m, n, **factory) for _ in range(M)]
-        self.one = [layers[0]]  # in a list, so that its parameters are not ours
-        stacked, _ = stack_module_state(layers)
-        self.stacked = nn.ParameterDict({k: v.detach() for k, v in stacked.items()})
-
-    def forward(self, x):
-        call = vmap(lambda params, x: functional_call(self.one[0], params, (x,)))
-        return call(dict(self.stacked), x)
-
-
-class BatchedProduct(nn.Module):
-    """The batched product of Torch, with nothing around it."""
-
-    def __init__(self, m, n, M, **factory):
-        super().__init__()
-        self.weight = nn.Parameter(torch.randn(M, m, n, **factory))
-        self.bias = nn.Parameter(torch.randn(M, 1, n, **factory))
-
-    def forward(self, x):
-        return torch.baddbmm(self.bias, x, self.weight)
-
-
-class LoopedBatchEnsemble(et.BatchEnsembleLinear):
-    """BatchEnsemble, a member at a time."""
-
-    def forward(self, x):
-        members = zip(x, self.r, self.s, self.bias, strict=True)
-        return torch.stack(
-            [nn.functional.linear(x * r, self.weight) * s + bias for x, r, s, bias in members]
-        )
-
-
-class MappedBatchEnsemble(et.BatchEnsembleLinear):
-    """BatchEnsemble of one member under ``torch.func.vmap``."""
-
-    def forward(self, x):
-        def member(x, r, s, bias):
-            return nn.functional.linear(x * r, self.weight) * s + bias
-
-        return vmap(member)(x, self.r, self.s, self.bias)
-
-
 class KL(nn.Module):
     """A mean-field layer of ours that returns its KL too, as others do by default."""
 
@@ -178,7 +130,6 @@ def deep_ensembles(m, n, M, **factory):
     built = {
         "limit": Implementation(InTurn(m, n, M, **factory), axes="Bm each"),
         "ensedu": Implementation(et.DeepEnsembleLinear(m, n, M, **factory)),
-        "vmap": Implementation(MappedLinear(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
         built["tabm"] = Implementation(tabm.LinearEnsemble(m, n, k=M, **factory), axes="BMm")
@@ -192,8 +143,6 @@ def batch_ensembles(m, n, M, **factory):
         "limit": Implementation(nn.Linear(m, n, **factory), axes="(MB)m"),
         "ensedu": Implementation(et.BatchEnsembleLinear(m, n, M, **factory)),
         "ensedu, memory saving": Implementation(saving),
-        "loop": Implementation(LoopedBatchEnsemble(m, n, M, **factory)),
-        "vmap": Implementation(MappedBatchEnsemble(m, n, M, **factory)),
     }
     if tabm := package("tabm"):
         layer = tabm.LinearBatchEnsemble(m, n, k=M, scaling_init="random-signs", **factory)
@@ -231,14 +180,9 @@ def mean_fields(m, n, M, **factory):
         ):
             for end in ("", ", with KL"):
                 layer = getattr(theirs, kind)(m, n).to(**factory)
-                call = returning(layer, kl=bool(end))
+                call = partial(layer, return_kl=bool(end))
                 built[name + end] = Implementation(layer, axes="Bm", call=call)
     return built
-
-
-def returning(layer, kl):
-    """Call a layer of bayesian-torch with or without its KL."""
-    return lambda x: layer(x, return_kl=kl)
 
 
 METHODS = {
@@ -250,43 +194,34 @@ METHODS = {
 
 
 @contextlib.contextmanager
-def form(name):
-    """Let BatchEnsemble and rank-1 layers compute in one form, ``"scale"`` or ``"fold"``."""
-    rule = products.fold_pays
-    products.fold_pays = lambda *sizes, **options: name == "fold"
+def rule(chooses):
+    """Let BatchEnsemble and rank-1 layers fold where a function of the shapes says so."""
+    known = products.fold_pays
+    products.fold_pays = chooses
     try:
         yield
     finally:
-        products.fold_pays = rule
+        products.fold_pays = known
 
 
 def form_of(run):
     """Return the form that the shapes choose for a layer while `run` runs."""
-    rule, found = products.fold_pays, []
-    products.fold_pays = lambda *a, **options: found.append(rule(*a, **options)) or found[-1]
-    try:
+    known, found = products.fold_pays, []
+    with rule(lambda *a, **options: found.append(known(*a, **options)) or found[-1]):
         run()
-    finally:
-        products.fold_pays = rule
     return "fold" if found[-1] else "scale"
 
 
-def both_forms(m, n, M, B, kinds, *, seconds, device="cpu", **factory):
-    """Time a BatchEnsemble's layer in its two forms, by kind of pass, and say which one runs."""
+def both_forms(m, n, M, B, *, seconds, device, **factory):
+    """Time a BatchEnsemble's pass forward and backward in its two forms, and say which runs."""
     factory |= {"device": device}
     one = Implementation(et.BatchEnsembleLinear(m, n, M, **factory))
-    passes, found = one.passes(*one.batch(M, B, m, n, **factory)), {}
-    for kind in kinds:
+    run = one.passes(*one.batch(M, B, m, n, **factory))["forward+backward"]
 
-        def within(name, run=passes[kind]):
-            with form(name):
-                run()
+    def within(folds):
+        with rule(lambda *sizes, **options: folds):
+            run()
 
-        runs = {name: partial(within, name) for name in ("scale", "fold")}
-        times = measure.compare(runs, "scale", seconds=seconds, device=device)
-        found[kind] = {
-            "chosen": form_of(passes[kind]),
-            "seconds": times["scale"]["seconds"][1],
-            "fold over scale": times["fold"]["ratio"],
-        }
-    return found
+    runs = {"scale": partial(within, False), "fold": partial(within, True)}
+    times = measure.compare(runs, "scale", seconds=seconds, device=device)
+    return {"chosen": form_of(run), "fold over scale": times["fold"]["ratio"]}

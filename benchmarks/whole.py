@@ -144,6 +144,25 @@ def contestants(M, width):
     return found
 
 
+def race(M, B, width, seconds, device="cpu"):
+    """Time and weigh a step of each on a device: {name: its bytes, seconds and ratio}."""
+    torch.manual_seed(0)
+    runs, found = {}, {}
+    with torch.device(device):
+        x, labels = torch.randn(B, 3, 32, 32), torch.randint(10, (B,))
+        for name, one in contestants(M, width).items():
+            optimizer = torch.optim.SGD(one.parameters(), lr=1e-4, momentum=0.9)
+            runs[name] = lambda one=one, optimizer=optimizer: one.step(x, labels, optimizer)
+            for _ in range(2):  # the first one also sets up
+                runs[name]()
+            found[name] = {
+                "parameter_bytes": sum(p.numel() * p.element_size() for p in one.parameters()),
+                "peak_bytes": measure.peak_bytes(runs[name], device, optimizer.zero_grad),
+            }
+        times = measure.compare(runs, SINGLE, seconds=seconds, device=device)
+    return {name: own | times[name] for name, own in found.items()}
+
+
 def main(arguments=None):
     """Time all, print and write what was found; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -151,32 +170,20 @@ def main(arguments=None):
     parser.add_argument(
         "--quick", action="store_true", help="a narrow network, to see that it runs"
     )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    M, B, width = (2, 6, 8) if options.quick else (4, 16, 32)
-    x, labels = torch.randn(B, 3, 32, 32), torch.randint(10, (B,))
-    built = contestants(M, width)
-    runs, found = {}, {}
-    for name, one in built.items():
-        optimizer = torch.optim.SGD(one.parameters(), lr=1e-4, momentum=0.9)
-        runs[name] = lambda one=one, optimizer=optimizer: one.step(x, labels, optimizer)
-        for _ in range(2):  # the first one also sets up
-            runs[name]()
-        found[name] = {
-            "parameter_bytes": sum(p.numel() * p.element_size() for p in one.parameters()),
-            "peak_bytes": measure.peak_bytes(runs[name], forget=optimizer.zero_grad),
-        }
-    times = measure.compare(runs, SINGLE, seconds=0 if options.quick else 60)
+    sizes = {"M": 2, "B": 6, "width": 8} if options.quick else {"M": 4, "B": 16, "width": 32}
+    found = race(**sizes, seconds=0 if options.quick else 60, device=options.device)
     for name, own in found.items():
-        own |= times[name]
         print(
             f"{name:32}{own['ratio'][1]:6.2f} x  {own['peak_bytes'] / 1e6:7.0f} MB at once, "
             f"{own['parameter_bytes'] / 1e6:5.0f} MB of parameters",
             flush=True,
         )
-    sizes = {"M": M, "B": B, "width": width}
-    json_files.write_json(options.path, {"machine": machine(), **sizes, "contestants": found})
+    json_files.write_json(
+        options.path, {"machine": machine(options.device), **sizes, "contestants": found}
+    )
     return 0
 
 

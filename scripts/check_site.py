@@ -215,15 +215,6 @@ def bare(page):
         yield "picture without pixels", source
 
 
-def unfolded(page):
-    """Make ready for axe, which passes over what is folded away."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.add_style_tag(content=STILL)
-    page.evaluate(UNFOLD)
-    page.evaluate(Axe().axe_script)
-
-
 def violations(page, **options):
     """Return what axe finds, by rule and place."""
     found = {}
@@ -248,15 +239,13 @@ def accessible(page, viewports=(PHONE, DESK)):
     yield from found.values()
 
 
-def accessible_on_phone(page):
-    """Axe finds nothing on a page whose kind was seen on a desk."""
-    return accessible(page, (PHONE,))
-
-
 def colored(page):
     """Axe finds no pale color on a page, unfolded."""
-    unfolded(page)
-    page.evaluate(DRAWN)
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.add_style_tag(content=STILL)
+    for script in (UNFOLD, Axe().axe_script, DRAWN):
+        page.evaluate(script)
     page.evaluate(ONCE)
     yield from violations(page, runOnly=COLORS).values()
 
@@ -312,7 +301,11 @@ def check_pages(browser, site, home, names, copied=None):
             visit(page, base + name)
             found = []
             if way == "light":
-                asked = [one for one in watch.asked if one.startswith(FRAMES) or own(one)]
+                asked = [
+                    one
+                    for one in watch.asked
+                    if one.startswith(FRAMES) or not one.startswith(SHARED)
+                ]
                 files = filter(Path.is_file, {site / one for one in asked})
                 weights[name] = sum(len(packed(file)) for file in files) / 1000
                 if weights[name] > MAX_KB:
@@ -320,19 +313,15 @@ def check_pages(browser, site, home, names, copied=None):
             if scripts and (theme := page.evaluate(THEME)) != mode:
                 found.append(("another theme than chosen", str(theme)))
             for check in (narrow,) if listing else checks:
+                # Its kind was seen on a desk.
                 on_phone = check is accessible and one_of_many
-                found += (accessible_on_phone if on_phone else check)(page)
+                found += check(page, (PHONE,)) if on_phone else check(page)
             for text in [*(f"asks for {url}" for url in watch.foreign), *watch.errors]:
                 found.append((text.replace(base, ""), ""))
             for text, where in found:
                 wrong[text].append(f"{name} ({way}){where and ': '}{where}")
         context.close()
     return weights, wrong
-
-
-def own(asked):
-    """Whether a file belongs to one page."""
-    return not asked.startswith(SHARED)
 
 
 def in_browser(*arguments):

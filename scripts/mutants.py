@@ -12,12 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 TOOL = "cosmic-ray==8.7.0"
-OWN = ROOT / "_build" / "mutants" / "venv"  # where there is no uv
 PACKAGES = {"ensedu": Path("tests"), "book/workshop": Path("tests/book")}
 STEPS = (
     "cosmic-ray init ../mutants.toml ../mutants.sqlite --force",
@@ -72,18 +70,9 @@ def attack(file: Path, copy: Path) -> None:
     lines += [f'test-command = "{" ".join(command)}"', 'distributor = { name = "local" }']
     (copy.parent / "mutants.toml").write_text("\n".join(lines))
     paths = {"PYTHONPATH": f"{copy}{os.pathsep}{copy / 'book'}", "OMP_NUM_THREADS": "1"}
-    for name, *more in map(str.split, STEPS):
-        subprocess.run([*tool(name), *more], cwd=copy, env=os.environ | paths, check=True)
-
-
-def tool(name: str) -> list[str]:
-    """Return how a command of cosmic-ray is called: by uv, or from an environment of its own."""
-    if shutil.which("uv"):
-        return ["uv", "tool", "run", "--from", TOOL, name]
-    if not (OWN / "bin" / name).exists():
-        venv.create(OWN, with_pip=True, clear=True)
-        subprocess.run([OWN / "bin" / "pip", "install", "-q", TOOL], check=True)
-    return [str(OWN / "bin" / name)]
+    uv = [Path(sys.executable).with_name("uv"), "tool", "run", "--from", TOOL]
+    for step in STEPS:
+        subprocess.run([*uv, *step.split()], cwd=copy, env=os.environ | paths, check=True)
 
 
 if __name__ == "__main__":

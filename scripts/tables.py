@@ -1,4 +1,4 @@
-"""Write into pages of the API what the package's results hold: tables of starts, speed and weight.
+"""Write into pages of the API what results hold: tables of starts, speed, weight and the zoo.
 
 python scripts/tables.py
 """
@@ -14,6 +14,7 @@ API = Path(__file__).parents[1] / "book" / "api"
 PAGES = {"starts": "ensembles", "zoo": "ensembles", "speed": "counting", "whole": "counting"}
 #: Layers beside other packages, four members: (inputs and outputs, examples).
 SIZES = ((50, 32), (256, 32), (256, 256), (1024, 256))
+RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
 PACKAGES = ("ensedu", "tabm", "torch-uncertainty", "bayesian-torch", "BLiTZ")
 
 
@@ -22,6 +23,7 @@ def main():
     to_page("starts", starts(measured.load("starts")))
     to_page("speed", speed(measured.load("speed-cpu")))
     to_page("whole", whole(measured.load("whole-models")))
+    to_page("zoo", zoo(measured.load("zoo")))
 
 
 def on_page(name):
@@ -72,6 +74,57 @@ def whole(result):
         weights = (f"{found[key] / 1e6:.0f} MB" for key in ("peak_bytes", "parameter_bytes"))
         lines.append([label + comma + how, f"{found['ratio'][1]:.1f}", *weights])
     return _table(lines)
+
+
+def zoo(result):
+    """Return what became of each architecture under each method, in Markdown, with notes below."""
+    rows = result["rows"]
+    cells = [cell for row in rows for cell in row["methods"].values()]
+    errors = list(dict.fromkeys(cell["result"] for cell in cells if cell["result"] != "exact"))
+    columns = {}  # methods with the same marks share a column
+    for key in rows[0]["methods"]:
+        marks = tuple(mark(row["methods"][key], errors) for row in rows)
+        columns.setdefault(marks, []).append(METHODS[key].label)
+    head = ["architecture", *(", ".join(names) for names in columns.values())]
+    lines = [head, ["---", *[":-:"] * len(columns)]]
+    for i, row in enumerate(rows):
+        given = {f": `{cell['given']}`" for cell in row["methods"].values() if "given" in cell}
+        lines.append(["".join([row["architecture"], *given]), *(column[i] for column in columns)])
+    notes = "; ".join(f"{RAISED[i]} {error}" for i, error in enumerate(errors))
+    return "\n".join(
+        [
+            summary(result, cells),
+            "",
+            ":::{dropdown} All of them",
+            "",
+            _table(lines)[1:-1],
+            "✓ exact, in eval mode; ✓ˢ exact with what stands after the name; ᵗ members run in "
+            f"turn, as copies always do; {notes}.",
+            ":::",
+            "",
+        ]
+    )
+
+
+def mark(cell, errors):
+    """Return one cell of the table."""
+    if cell["result"] == "exact":
+        return "✓" + "ˢ" * ("given" in cell) + "ᵗ" * ("in_turn" in cell)
+    return RAISED[errors.index(cell["result"])]
+
+
+def summary(result, cells):
+    """Return how many conversions there are of each kind."""
+    exact = [cell for cell in cells if cell["result"] == "exact"]
+    given = sum("given" in cell for cell in exact)
+    versions = ", ".join(
+        f"{name} {number}" for name, number in result["machine"]["versions"].items()
+    )
+    return (
+        f"{len(result['rows'])} architectures, {len(cells)} conversions: {len(exact) - given} are "
+        f"exact as they are, {given} with `shared` or `modulated`, and {len(cells) - len(exact)} "
+        f"are an error that says why not. Tried with {versions}."
+    )
 
 
 def times(contestants, name):

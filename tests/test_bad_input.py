@@ -43,7 +43,6 @@ from ensedu.uncertainty import ConformalSets as Sets
 from ensedu.uncertainty import TemperatureScaling as Scaling
 from ensedu.uncertainty.meta_analysis import TaskScores, pooled, task_difference
 from tests.contest import small
-from tests.theory import test_perturbations as matrices
 
 pytestmark = pytest.mark.bad_input
 
@@ -167,8 +166,8 @@ def homes():
 
 
 def score(layer=2, targets=slice(None)):
-    net, x, y = matrices.network()
-    return perturbations.Score(net, x, y[targets], layer=layer)
+    net = en.mlp([2, 3, 5, 7], rng=rng())
+    return perturbations.Score(net, ones((B, 2)), zeros(B)[targets], layer=layer)
 
 
 regressor = partial(EnsembleRegressor, ensemble_size=2, hidden=(3,), epochs=1)
@@ -190,8 +189,7 @@ X, Y, LABELS, FOLDS = ones((M, B, k)), ones((B, k)), zeros(B), np.arange(B) % 2
 P, Q = X / k, Y / k
 #: Adding these rounds, so that an error that is the same everywhere has other last digits.
 LINE = np.linspace(-3, 3, B * k).reshape(B, k)
-W = matrices.some_weight()
-R, S = matrices.covariance(1, matrices.m), matrices.covariance(2, matrices.n)
+W, R, S = ones((3, 5)), np.eye(3), np.eye(5)
 ROWS = np.arange(22.0).reshape(11, 2), np.arange(11.0)
 WOOD = pandas.DataFrame({"wood": ["oak", "ash", "fir", "oak"] * 2 + ["ash"] * 3})
 DAYS = np.arange(11).astype("datetime64[D]")

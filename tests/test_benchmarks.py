@@ -1,4 +1,4 @@
-"""The benchmark's own parts: how it times, weighs and judges."""
+"""The benchmark's own parts: how it times and weighs."""
 
 import copy
 import os
@@ -6,10 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import torch
 
-from benchmarks import gpu, measure, whole
+from benchmarks import measure, whole
 from ensedu.torch import ensemble
 
 
@@ -47,16 +46,6 @@ def test_peak_counts_gradients_that_are_forgotten_before():
 
     # A gradient that is still there when the run begins would hide the new one.
     assert measure.peak_bytes(run, forget=forget) >= 4000
-
-
-def test_what_the_rule_loses_is_the_time_of_the_slower_forms_that_it_chooses():
-    found = [("scale", 1.5), ("scale", 1.2), ("scale", 0.5), ("fold", 0.8)]
-    rows = [
-        {"forward": {"chosen": form, "fold over scale": [0, ratio, 9]}} for form, ratio in found
-    ]
-    lost = pytest.approx(2 ** (1 / 4) - 1)
-    assert gpu.judged(rows, "forward") == {"cells": 4, "faster chosen": 3, "time lost": lost}
-    assert gpu.judged(rows, "first layer") is gpu.judged([], "forward") is None
 
 
 def test_the_layers_import_with_the_stand_in_for_jaxtyping():

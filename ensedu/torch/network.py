@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ensedu.common import checks, layer_checks
-from ensedu.common.minibatches import members_to_split
+from ensedu.common.training_loop import members_to_split
 from ensedu.methods import METHODS, checked_sizes, layer_methods
 from ensedu.torch.base import Ensemble, MemberLayer, WeightLayer
 from ensedu.torch.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear

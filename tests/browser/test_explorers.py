@@ -9,6 +9,7 @@ import pytest
 
 from scripts.browsing import DESK, PHONE, visit
 from scripts.check_site import pages as all_pages
+from tests.browser.small import AT_REST
 
 BACKPROP = "book/learning/bayes-by-backprop.html"
 IMAGES = "book/learning/bayesian-cnn.html"
@@ -204,7 +205,7 @@ def test_only_the_rendering_in_use_is_fetched_and_from_the_first_touch_no_step_w
         "response", lambda response: sizes.append(int(response.headers.get("content-length", 0)))
     )
     visit(page, server + SPEED)
-    page.wait_for_timeout(300)
+    page.wait_for_load_state("networkidle")
     assert fetched and {each for *_, each in fetched} == {"narrow-dark"}
     explorer = page.locator(EXPLORERS).first
     data, here = data_of(explorer), seen(page, explorer)
@@ -304,7 +305,7 @@ def test_a_small_copy_stays_while_its_section_is_read(open_page, server, viewpor
     assert own.count() == 1
     page.locator("h2", has_text="network do the same").scroll_into_view_if_needed()
     page.mouse.wheel(0, 2000)
-    page.wait_for_timeout(200)
+    page.evaluate(AT_REST)
     assert dock.is_hidden()  # another section
 
 

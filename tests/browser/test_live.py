@@ -7,9 +7,8 @@ import pytest
 
 from scripts.browsing import DESK, PHONE, serve
 from scripts.check_site import accessible
-from tests.browser import live_page, small
-from tests.browser.live_page import OTHER, USUAL
-from tests.browser.small import swipe
+from tests.browser import small
+from tests.browser.small import OTHER, USUAL, swipe
 from workshop.page.live import live as in_jupyter
 from workshop.page.live import reference_band, toys, trainer_scripts, trainer_state
 
@@ -20,7 +19,7 @@ TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobil
 def home(tmp_path_factory):
     """The address of the folder with small pages."""
     folder = tmp_path_factory.mktemp("live")
-    live_page.write(folder)
+    small.write_trainers(folder)
     with serve(folder) as address:
         yield address
 
@@ -70,8 +69,17 @@ def at(page, x, y):
 
 
 def stays(page, script, wanted=0):
-    page.wait_for_timeout(200)
-    assert page.evaluate(script) == wanted
+    """What it says is the same in each frame of half a second."""
+    page.evaluate(
+        f"""async (wanted) => {{
+          for (let k = 0; k < 30; k += 1) {{
+            const found = await {script};
+            if (found !== wanted) throw new Error(`${{found}}`);
+            await new Promise(requestAnimationFrame);
+          }}
+        }}""",
+        wanted,
+    )
 
 
 # Training.
@@ -109,7 +117,7 @@ def test_a_run_begins_on_the_screen_and_rests_off_it_and_a_pause_lasts(open_live
     page.evaluate("root().scrollIntoView()")
     page.evaluate("until(() => t.steps > 3)")
     page.evaluate("scrollTo(0, 0)")
-    page.wait_for_timeout(300)
+    page.evaluate(small.AT_REST)
     stood = page.evaluate(steps)
     put(page, lr=0.001)  # as Python, or an address, sets it meanwhile
     stays(page, steps, stood)
@@ -273,8 +281,8 @@ def test_keys_do_what_the_mouse_does_and_it_is_announced(live):
 
     assert keys("Shift+ArrowUp", "ArrowRight", "ArrowDown") == "Cross at 0.1, 0.9."
     assert keys("Enter") == "3 points; the last at 0.1, 0.9."
-    page.wait_for_timeout(500)  # the next pictures, and the address, do not talk over it
-    assert story(page) == "3 points; the last at 0.1, 0.9."
+    # The next pictures, and the address, do not talk over it.
+    stays(page, "story()", "3 points; the last at 0.1, 0.9.")
     assert keys("n") == "Point 1 of 3, at -2, 1."
     assert keys("N", "p", "P") == "Point 3 of 3, at 0.1, 0.9."
     assert keys("Shift+ArrowLeft") == "Point 3 at -0.9, 0.9."
@@ -379,8 +387,8 @@ def test_the_small_form_begins_by_itself_and_leaves_the_address_to_the_large_one
     part.locator(".ensedu-t-meter", has_text=re.compile("^step [1-9]")).wait_for()
     part.get_by_role("radio", name="all the same").check()
     part.locator(".ensedu-t-story", has_text="agree everywhere").wait_for()
-    page.wait_for_timeout(400)
-    assert "#" not in page.url and big.get_attribute("data-playing") == "false"
+    stays(page, "location.hash", "")
+    assert big.get_attribute("data-playing") == "false"
     link = part.get_by_role("link", name="Open it with all settings").get_attribute("href")
     assert link.startswith("begun.html#live:task=regression&") and "&start=same&" in link
 

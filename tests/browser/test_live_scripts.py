@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ensedu import counting
 from ensedu.methods import size_option
-from tests.browser.live_page import HELP, OTHER, USUAL
+from tests.browser.small import HELP, OTHER, USUAL
 from workshop.page.live import toys, trainer_scripts, trainer_state
 
 GRID = trainer_state.GRID

@@ -10,8 +10,8 @@ import pytest
 from ensedu import counting
 from ensedu.methods import METHODS, size_option
 from scripts import pdf
-from scripts.browsing import DESK, PHONE, SMALL, visit
-from scripts.check_site import THEME, accessible, open_context
+from scripts.browsing import DESK, PHONE, SMALL, serve, visit
+from scripts.check_site import THEME, accessible, check_pages, open_context
 from workshop.figures.intro import TRIES
 
 BATCH = "book/counting/batch-ensemble.html"
@@ -271,3 +271,56 @@ def test_a_printed_book_counts_its_pages_and_its_links_lead_from_one_to_another(
     }
     assert any("NUTS" in texts[aim] for aim in aims)
     assert max(aims) < first
+
+
+# The check of all pages finds what is wrong with one, and nothing on a sound one.
+
+SHEET = (
+    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>'
+    '<meta name="viewport" content="width=device-width">'
+    "<script>document.documentElement.dataset.theme = localStorage.theme</script>{head}</head>"
+    "<body><main><article><h1>A title</h1>{body}</article></main></body></html>"
+)
+# What stands on a faulty chapter, and the faults that are then found.
+HEAD = {
+    "<style>.x {width: 330px}</style>": ["scrolls sideways"],
+    '<link rel="stylesheet" href="missing.css">': [
+        "status 404: book/counting/missing.css",
+        "net::ERR_FILE_NOT_FOUND: book/counting/missing.css",
+        "console: Failed to load resource: net::ERR_FILE_NOT_FOUND",
+        "console: Failed to load resource: the server responded with a status of 404 (Not Found)",
+    ],
+    '<link rel="stylesheet" href="http://127.0.0.1:9/x.css">': [  # no browser asks port 9
+        "asks for http://127.0.0.1:9/x.css", "net::ERR_UNSAFE_PORT: http://127.0.0.1:9/x.css",
+        "console: Failed to load resource: net::ERR_UNSAFE_PORT",
+    ],
+    "<script>throw new Error('no')</script>": ["page error: no"],
+}  # fmt: skip
+BODY = {
+    "<div class=x>words</div>": [], "<h1>Another</h1>": ["shows not one title"],
+    '<img src="empty.png" alt="">': ["picture without pixels"],
+    '<span class="math notranslate">x</span>': ["formula not set"],
+    "<mjx-container display style='display: block; width: 9px'>xyz</mjx-container>":
+        ["cuts a formula off"],
+    '<div class="bd-sidebar">Click</div>': ["printed, but can only be clicked"],
+    "<p id=p hidden>Words.</p><script>p.hidden = false</script>": ["hidden without scripts"],
+    "<details><summary>More</summary><p style='color: #888; background: #999'>Words.</p></details>":
+        ["axe color-contrast"],
+    '<img src="card.svg">': ["axe image-alt"],
+    "": ["chapter without a figure"],
+}  # fmt: skip
+
+
+def test_each_fault_of_a_page_is_found_where_it_is_and_no_other(browser, tmp_path):
+    page = tmp_path / COUNTS
+    page.parent.mkdir(parents=True)
+    page.write_text(SHEET.format(head="".join(HEAD), body="".join(BODY)))
+    (page.parent / "empty.png").touch()
+    (page.parent / "card.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9"/>')
+    (tmp_path / "sound.html").write_text(SHEET.format(head="", body="<p>Words.</p>"))
+    with serve(tmp_path) as home:
+        weights, wrong = check_pages(browser, tmp_path, home, ["sound.html", COUNTS])
+    assert {place.split()[0] for places in wrong.values() for place in places} == {COUNTS}
+    found = {text.partition(":")[0] if text.startswith("axe") else text for text in wrong}
+    assert found == {fault for faults in (HEAD | BODY).values() for fault in faults}
+    assert weights.keys() == {"sound.html", COUNTS}

@@ -40,12 +40,13 @@ SEEN = """() => [...document.querySelectorAll(
   .filter((one) => one.checkVisibility())
   .map((one) => one.value ?? (one.tagName === "CANVAS" ? one.toDataURL() : one.innerText))"""
 FRAME = "() => new Promise(requestAnimationFrame)"
-#: Until the picture and what surrounds it stay as they are, frame after frame.
+#: Until the picture, what surrounds it and the address stay as they are, frame after frame.
 REST = """() => new Promise((done) => {
   const canvas = document.querySelector(".canvas");
   let [seen, same] = ["", 0];
   const look = () => {
-    const now = `${document.documentElement.scrollHeight} ${canvas.toDataURL()}`;
+    const room = `${document.documentElement.scrollHeight} ${innerHeight}`;
+    const now = `${room} ${location.hash} ${canvas.toDataURL()}`;
     same = now === seen && !document.getAnimations().length ? same + 1 : 0;
     seen = now;
     if (same < 30) requestAnimationFrame(look);
@@ -61,14 +62,13 @@ def words(page, selector):
     return page.locator(selector).inner_text()
 
 
-def bar(page, method, cell):
-    page.wait_for_timeout(120)  # out of sight it follows when the hand rests
-    return words(page, f'button.bar[data-method="{method}"] .{cell}')
+def says(page, selector, text):
+    """Wait until something says just that: what is out of sight follows when the hand rests."""
+    page.locator(selector, has_text=re.compile(f"^{re.escape(text)}$")).wait_for()
 
 
-def settle(page):
-    """Wait until an address is written, and a frame drawn."""
-    page.wait_for_timeout(400)
+def bar(method, cell):
+    return f'button.bar[data-method="{method}"] .{cell}'
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -79,9 +79,9 @@ def test_a_page_is_one_small_file_that_fits_each_screen(name, opened):
     with opened(picture) as page:
         for method, count in picture.counts.items():
             if name != "curves":  # where they are to be guessed
-                assert bar(page, method, "total") == f"{count.total:,}"
+                says(page, bar(method, "total"), f"{count.total:,}")
         for method, why in picture.data()["refused"].items():
-            assert why in bar(page, method, "why")
+            page.locator(bar(method, "why"), has_text=why).wait_for()
         for address in (
             "#share=1&members=64",
             "#share=2.4&scale=-3",
@@ -107,12 +107,12 @@ def test_an_address_restores_what_was_shown(opened):
         page.get_by_label("W[2, 3]", exact=True).fill("7")
         page.get_by_label("W[2, 3]", exact=True).press("Enter")
         page.mouse.move(0, 0)
-        settle(page)
+        page.evaluate(REST)
         seen, address = page.evaluate(SEEN), page.evaluate("() => location.hash")
         assert "7" in seen
     with opened(picture, address) as page:
         page.mouse.move(0, 0)
-        settle(page)
+        page.evaluate(REST)
         assert page.evaluate(SEEN) == seen
     with opened(xray("1-50-50-1"), "#share=1&zoom=numbers&layer=2&column=4") as page:
         place = "layer 2 › rows 1–6, columns 4–9 of 50 × 50"
@@ -121,19 +121,30 @@ def test_an_address_restores_what_was_shown(opened):
 
 def test_escape_and_the_browsers_button_lead_back(opened):
     with opened(xray("4-6-5-3"), "#share=1") as page:
-        settle(page)
+        page.evaluate(REST)
         first = page.evaluate(SEEN)
         page.locator('.line[data-layer="2"]').click()
         page.get_by_role("button", name="See its numbers").click()
-        assert "rows" in words(page, ".path")
+        page.locator(".path", has_text="rows").wait_for()
         page.keyboard.press("Escape")
-        assert words(page, ".path") == "4-6-5-3 › layer 3"
+        says(page, ".path", "4-6-5-3 › layer 3")
         page.keyboard.press("Escape")
         page.mouse.move(0, 0)
-        settle(page)
+        page.evaluate(REST)
         assert page.evaluate(SEEN) == first
         page.go_back()
-        assert words(page, ".path") == "4-6-5-3 › layer 3"
+        says(page, ".path", "4-6-5-3 › layer 3")
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_the_map_has_its_room_before_it_is_drawn(viewport, opened):
+    """Else what one is about to press below it would move away."""
+    with opened(xray("4-6-5-3"), viewport=viewport) as page:
+        box = page.locator(".map").bounding_box
+        first = box()["height"]
+        page.locator(".map").scroll_into_view_if_needed()
+        page.locator(".verdict", has_text="A BatchEnsemble stores").wait_for()  # once it is drawn
+        assert box()["height"] == first
 
 
 #: How large the square of the key is, and what it stands for.
@@ -152,7 +163,7 @@ def typed(page, label, number):
 def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
     """Whatever the method and the sizes; members for whom there is none are all seen, smaller."""
     with opened(xray("1-50-50-1"), viewport=viewport) as page:
-        settle(page)
+        page.evaluate(REST)
         first = page.evaluate(SCALE)
         for method in METHODS:
             page.locator(f'button.bar[data-method="{method}"]').click()
@@ -174,7 +185,7 @@ def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
 @pytest.mark.parametrize(("viewport", "side"), [(DESK, 240), ({"width": 390, "height": 844}, 150)])
 def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, opened):
     with opened(xray("1-50-50-1"), "#share=1", viewport=viewport) as page:
-        settle(page)
+        page.evaluate(REST)
         small = page.evaluate(SCALE)
         page.locator('.line[data-layer="1"]').click()
         page.evaluate(REST)
@@ -308,11 +319,14 @@ def test_bars_have_another_scale_once_the_hand_lets_go(opened):
         page.mouse.move(box["x"] + box["width"] / 2, middle)
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] / 6, middle, steps=3)
-        page.wait_for_timeout(1200)
+        for _ in range(2):  # longer than a hand takes to let go
+            page.evaluate(REST)
         assert seen()[0] == first[0] and seen()[1] < 10
         page.mouse.up()
-        page.wait_for_timeout(1200)
-        assert seen()[0] != first[0] and seen()[1] > 100
+        changed = "(words) => document.querySelector('.rule-words').innerText !== words"
+        page.wait_for_function(changed, arg=first[0])
+        page.evaluate(REST)
+        assert seen()[1] > 100
 
 
 def test_on_a_phone_what_is_not_stored_takes_no_room(opened):
@@ -554,7 +568,7 @@ def test_what_members_predict_is_not_below_what_is_stored(viewport, opened):
 
 def test_escape_leads_back_to_all_members(opened):
     with opened(xray("1-50-50-1"), "#share=1") as page:
-        settle(page)
+        page.evaluate(REST)
         first = page.evaluate(SEEN)
         page.keyboard.press("+")
         page.keyboard.press("+")
@@ -680,12 +694,12 @@ def test_a_finger_scrolls_past_numbers_and_map_and_moves_what_it_takes(opened):
         def up(at, far):
             small.swipe(page, at, (at[0], at[1] - far))
             page.evaluate(small.AT_REST)
-            settle(page)
+            page.evaluate(REST)
             return page.evaluate("() => [scrollY, location.hash]")
 
         def middle(of):
             of.evaluate("(one) => one.scrollIntoView({ block: 'center' })")
-            settle(page)
+            page.evaluate(REST)
             box = of.bounding_box()
             return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
@@ -706,7 +720,7 @@ def test_a_finger_scrolls_past_numbers_and_map_and_moves_what_it_takes(opened):
         assert below > top + 100 and hash_now == first
         x, y = middle(page.locator(".map"))
         page.touchscreen.tap(x, y)
-        settle(page)
+        page.evaluate(REST)
         tapped = page.evaluate("() => location.hash")
         assert "members=6" in tapped
         assert up((x, y), 60)[1] != tapped
@@ -719,7 +733,7 @@ def test_a_guess_comes_first_and_its_answer_beside_it(opened):
         def asked():
             return words(page, ".tag"), page.locator(".gauge").get_attribute("data-next")
 
-        assert bar(page, "batch_ensemble", "total") == "?"
+        says(page, bar("batch_ensemble", "total"), "?")
         assert page.locator(".mark").is_hidden()
         assert asked() == ("Guess: how much is left when all share W?", "guess")
         box = page.locator(".gauge .track").bounding_box()
@@ -735,11 +749,12 @@ def test_a_guess_comes_first_and_its_answer_beside_it(opened):
         mark = page.locator(".mark").bounding_box()
         at = mark["x"] + mark["width"] / 2 - box["x"]
         assert at / box["width"] == pytest.approx(2.05 / 4, abs=0.003)
-        assert bar(page, "batch_ensemble", "total") == "?"
+        page.evaluate(REST)
+        says(page, bar("batch_ensemble", "total"), "?")
         slider = page.get_by_role("slider", name="Share the weights")
         slider.press("ArrowRight")
         assert asked() == ("You said 2.05, it is 1.41.", "")
-        assert bar(page, "batch_ensemble", "total") == "3,812"
+        says(page, bar("batch_ensemble", "total"), "3,812")
         assert guess.is_hidden() and page.locator(".mark").bounding_box() == mark
         for key, shared in (("ArrowRight", False), ("ArrowLeft", True), ("ArrowLeft", False)):
             slider.press(key)
@@ -797,7 +812,7 @@ def test_axe_finds_nothing(mode, browser, opened):
     with opened(xray("1-50-50-1"), "#share=2", mode=mode) as page:
         for view in ("model", "layer", "numbers"):
             page.evaluate("(hash) => (location.hash = hash)", f"#share=2&zoom={view}&layer=2")
-            settle(page)
+            page.evaluate(REST)
             found = axe.run(page).response["violations"]
             assert not [
                 (rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found
@@ -833,7 +848,7 @@ def test_a_figure_of_the_book_is_as_high_as_what_it_shows(viewport, book_page):
 
     def settled(path):
         inside.locator(".path", has_text=path).wait_for()
-        page.wait_for_timeout(400)
+        page.frames[1].evaluate(REST)
         return inside.locator("html").evaluate(
             "(root) => [root.scrollHeight - innerHeight, scrollY]"
         )
@@ -868,7 +883,7 @@ def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
     page = book_page()
     inside, link = page.frame_locator("iframe"), page.get_by_role("link", name="eight").nth(1)
     inside.locator(".gauge strong", has_text="332").wait_for()
-    page.wait_for_timeout(400)
+    page.frames[1].evaluate(REST)
     frame = page.locator("iframe")
     before = frame.bounding_box()["height"]
     page.evaluate("(top) => scrollTo(0, top)", link.bounding_box()["y"] - 300)
@@ -877,7 +892,7 @@ def test_a_link_below_a_figure_stays_where_it_is_read(book_page):
     page.wait_for_function(
         "(old) => document.querySelector('iframe').offsetHeight !== old", arg=before
     )
-    page.wait_for_timeout(400)
+    page.frames[1].evaluate(REST)
     assert link.bounding_box()["y"] == pytest.approx(read, abs=1)
 
 

@@ -1,18 +1,30 @@
-"""What `make bench` times side by side computes the same, or draws from the same distribution."""
+"""Layers that others wrote beside ours: what they hold and compute, and what `make bench` times."""
 
 import json
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import ensedu.torch as et
 from benchmarks import bench, implementations
+from ensedu import counting
+from ensedu.counting import Count
+from ensedu.methods import size_option
+from ensedu.priors import Normal
+from tests.backends import B, M, m, n
 from workshop import measured
 
-for package in ("tabm", "bayesian_torch", "torch_uncertainty", "blitz"):
-    pytest.importorskip(package if package != "torch_uncertainty" else "einops",
-                        reason=f"{package} is absent: run `make test-others`")  # fmt: skip
+# Of torch-uncertainty the layers alone are imported, which need einops.
+tabm, bayesian, _, _ = (
+    pytest.importorskip(name, reason=f"{package} is absent: run `make test-others`")
+    for name, package in (
+        ("tabm", "tabm"), ("bayesian_torch.layers", "bayesian-torch"),
+        ("einops", "torch-uncertainty"), ("blitz", "BLiTZ"),
+    )
+)  # fmt: skip
 
-M, B, m, n = 3, 7, 5, 11
 # The parts of a BatchEnsemble's layer, as each package names and stores them.
 NAMES = {
     "torch-uncertainty": {"linear.weight": "weight", "r_group": "r", "s_group": "s"},
@@ -55,7 +67,7 @@ def test_all_compute_the_same_values_and_gradients(method):
         give(contestant, values, NAMES.get(name, {}))
         y = call(contestant, x)
         results[name] = y, torch.autograd.grad(y.square().sum(), x)[0]
-    assert len(results) >= 4
+    assert len(results) >= 3
     for name, found in results.items():
         for mine, other in zip(results["ensedu"], found, strict=True):
             torch.testing.assert_close(other, mine, rtol=0, atol=1e-11, msg=name)
@@ -131,3 +143,74 @@ def test_the_benchmark_writes_what_the_book_reads(tmp_path, capsys):
 
 def test_all_packages_take_part():
     assert implementations.missing() == []
+
+
+# Each method's layer in ensedu, that of the peer, and the role of each of the peer's parameters.
+LAYERS = {
+    "deep_ensemble": (
+        et.DeepEnsembleLinear,
+        lambda m, n, M, **k: tabm.LinearEnsemble(m, n, k=M, **k),
+        {"weight": "per_member", "bias": "biases"},
+    ),
+    "batch_ensemble": (
+        et.BatchEnsembleLinear,
+        lambda m, n, M, **k: tabm.LinearBatchEnsemble(m, n, k=M, scaling_init="normal", **k),
+        {"weight": "shared", "r": "per_member", "s": "per_member", "bias": "biases"},
+    ),
+    "mean_field": (
+        lambda m, n, M, **k: et.MeanFieldLinear(m, n, **k),
+        lambda m, n, M, **k: bayesian.LinearReparameterization(m, n, **k),
+        {"mu_weight": "shared", "rho_weight": "scales", "mu_bias": "biases", "rho_bias": "biases"},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", LAYERS)
+@settings(max_examples=300)
+@given(m=st.integers(1, 97), n=st.integers(1, 97), M=st.integers(1, 13), bias=st.booleans())
+def test_counts_of_any_size(method, m, n, M, bias):
+    layer, make, roles = LAYERS[method]
+    numbers = dict.fromkeys(roles.values(), 0)
+    for name, parameter in make(m, n, M, bias=bias).named_parameters():
+        assert parameter.requires_grad
+        numbers[roles[name]] += parameter.numel()
+    assert Count(**numbers) == counting.layer(m, n, method, **size_option(method, M), bias=bias)
+    assert Count(**numbers) == counting.count(layer(m, n, M, bias=bias))
+
+
+def as_peer(layer, peer):
+    """Give the peer, of the prior N(0.5, 0.25²), the parameters of a mean-field layer."""
+    own = dict(layer.named_parameters())
+    with torch.no_grad():
+        for name, parameter in peer.named_parameters():
+            kind, part = name.replace("kernel", "weight").split("_")
+            parameter.copy_(own[f"{part}_{'mean' if kind == 'mu' else kind}"].normal_())
+    return peer
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("groups", [None, 1, 3])
+def test_mean_field_outputs_of_one_draw_and_the_kl(groups, bias):
+    torch.manual_seed(0)
+    # bayesian-torch calls it a variance, but uses it as a standard deviation; 0.25 is exact in the
+    # float32 in which it stores its prior.
+    options, prior = {"bias": bias}, {"prior_mean": 0.5, "prior_variance": 0.25}
+    own = {"prior": Normal(0.5, 0.25), "dtype": torch.float64}
+    if groups is None:
+        layer = et.MeanFieldLinear(m, n, **own, **options)
+        peer = bayesian.LinearReparameterization(m, n, **prior, **options)
+        x = torch.randn(B, m, dtype=torch.float64)
+    else:
+        options |= {"stride": 2, "padding": 1, "dilation": 2, "groups": groups}
+        layer = et.MeanFieldConv2d(6, 9, 3, **own, **options)
+        peer = bayesian.Conv2dReparameterization(6, 9, 3, **prior, **options)
+        x = torch.randn(B, 6, 13, 11, dtype=torch.float64)
+    peer = as_peer(layer, peer.double())
+    assert counting.count(layer).total == sum(p.numel() for p in peer.parameters())
+    y = peer(x, return_kl=False)
+    # The peer keeps the noise that it drew.
+    eps = peer.eps_weight if groups is None else peer.eps_kernel
+    noise = {"weight": eps.transpose(0, 1)} | ({"bias": peer.eps_bias} if bias else {})
+    torch.testing.assert_close(layer(x, noise), y, rtol=1e-12, atol=1e-12)
+    if not bias:  # theirs is a mean, of weights and of biases apart
+        torch.testing.assert_close(layer.kl(), eps.numel() * peer.kl_loss(), rtol=1e-12, atol=1e-12)

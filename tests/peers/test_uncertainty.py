@@ -14,9 +14,9 @@ from ensedu import uncertainty as un
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    torchmetrics, scoringrules, toolbox = (
+    torchmetrics, scoringrules = (
         pytest.importorskip(package, reason=f"{package} is absent: run `make test-others`")
-        for package in ("torchmetrics", "scoringrules", "uncertainty_toolbox")
+        for package in ("torchmetrics", "scoringrules")
     )
     mapie_classes, mapie_numbers, bounds = (
         pytest.importorskip(f"mapie.{part}", reason="mapie is absent: run `make test-others`")
@@ -78,28 +78,11 @@ def test_crps_and_nll_are_those_of_scoringrules(seed, members):
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-def test_intervals_are_scored_as_by_scoringrules_and_cover_as_in_uncertainty_toolbox(level):
+def test_intervals_are_scored_as_by_scoringrules(level):
     mean, variance, targets = gaussians()
     ends = un.interval(mean, variance, level)
     theirs = scoringrules.interval_score(targets, *ends, 1 - level, backend="numpy")
     np.testing.assert_allclose(un.interval_score(*ends, targets, level), theirs, rtol=1e-12)
-    mean, variance, targets = gaussians(members=1, outputs=1)
-    flat = mean.ravel(), variance.ravel() ** 0.5, targets.ravel()
-    theirs = toolbox.metrics_calibration.get_proportion_in_interval(*flat, level)
-    assert un.coverage(mean, variance, targets, level) == pytest.approx(theirs, rel=1e-12)
-
-
-def test_scores_of_one_gaussian_are_those_of_uncertainty_toolbox():
-    mean, variance, targets = gaussians(members=1, outputs=1)
-    flat = mean.ravel(), variance.ravel() ** 0.5, targets.ravel()
-    rules, accuracy = toolbox.metrics_scoring_rule, toolbox.metrics_accuracy
-    for ours, theirs in (
-        (un.crps(mean, variance, targets).mean(), rules.crps_gaussian(*flat)),
-        (un.gaussian_nll(mean, variance, targets).mean(), rules.nll_gaussian(*flat)),
-        (un.moment_matched_nll(mean, variance, targets).mean(), rules.nll_gaussian(*flat)),
-        (un.rmse(mean[0], targets), accuracy.prediction_error_metrics(*flat[::2])["rmse"]),
-    ):
-        assert ours == pytest.approx(theirs, rel=1e-12)
 
 
 n, K = 97, 5

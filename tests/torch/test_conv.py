@@ -1,4 +1,10 @@
-"""The convolutions: against an explicit loop over members of ``nn.Conv2d`` with dense kernels."""
+"""The convolutions: against an explicit loop over members of ``nn.Conv2d`` with dense kernels.
+
+In each form, and with a backward pass by hand, which finds nothing stored. What transforms and
+compilers do is in `test_compilers.py`.
+"""
+
+import itertools
 
 import pytest
 import torch
@@ -7,15 +13,29 @@ from hypothesis import strategies as st
 from torch import nn
 
 import ensedu.torch as et
-from ensedu.torch import conv
-from tests.backends import gradients
+from benchmarks import measure
+from ensedu.torch.memory_saving import fold_gradients, scale_gradients
+from tests.backends import DEVICES, gradients
 
 M, S, B, H, W = 3, 5, 2, 13, 17
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-METHODS = ("deep_ensemble", "batch_ensemble", "rank1", "mean_field")
+#: A class, and options with which fast weights and scales are far from 1 and 0.
+KINDS = {
+    "deep_ensemble": (et.DeepEnsembleConv2d, {}),
+    "batch_ensemble": (et.BatchEnsembleConv2d, {"init": "normal"}),
+    "memory saving": (et.BatchEnsembleConv2d, {"init": "normal", "memory_saving": True}),
+    "rank1": (et.Rank1Conv2d, {"init_std": 0.5, "posterior_std": 0.3}),
+    "mean_field": (et.MeanFieldConv2d, {"posterior_std": 0.3}),
+}
+#: With and without folding, where there are two forms.
+FORMS = [("deep_ensemble", False), ("mean_field", False)] + [
+    (name, folds)
+    for name in ("batch_ensemble", "memory saving", "rank1")
+    for folds in (False, True)
+]
 GEOMETRIES = {
     "plain": {},
-    "stride": {"stride": (2, 3), "padding": (1, 2)},
+    "no bias": {"bias": False},
+    "stride": {"stride": (2, 3), "padding": (1, 2), "dilation": (1, 2)},
     "same": {"padding": "same", "dilation": (1, 2)},
     "same, even": {"padding": "same", "padding_mode": "circular", "kernel_size": (4, 2)},
     "valid": {"padding": "valid"},
@@ -23,21 +43,22 @@ GEOMETRIES = {
     "reflect": {"padding": (2, 1), "padding_mode": "reflect", "stride": 2},
     "replicate": {"padding": "same", "padding_mode": "replicate"},
     "circular": {"padding": (0, 3), "padding_mode": "circular", "dilation": 2},
+    "groups": {"c_in": 6, "c_out": 9, "groups": 3, "stride": 2, "padding": 1},
 }
 
 
-def make(method, c_in=5, c_out=7, kernel_size=(3, 5), **options):
-    """A convolution of each method, with fast weights and scales that are far from 1 and 0."""
-    options = {"dtype": torch.float64, **options}
-    if method == "deep_ensemble":
-        return et.DeepEnsembleConv2d(c_in, c_out, kernel_size, M, **options)
-    if method == "batch_ensemble":
-        options = {"init": "normal"} | options
-        return et.BatchEnsembleConv2d(c_in, c_out, kernel_size, M, **options)
-    if method == "rank1":
-        options = {"init_std": 0.5, "posterior_std": 0.3} | options
-        return et.Rank1Conv2d(c_in, c_out, kernel_size, M, **options)
-    return et.MeanFieldConv2d(c_in, c_out, kernel_size, **{"posterior_std": 0.3} | options)
+def make(name, c_in=5, c_out=7, kernel_size=(3, 5), **options):
+    kind, own = KINDS[name]
+    members = () if name == "mean_field" else (M,)
+    return kind(c_in, c_out, kernel_size, *members, **{"dtype": torch.float64} | own | options)
+
+
+def fold(monkeypatch, folds):
+    """Let convolutions fold, where they can, or scale."""
+    monkeypatch.setattr(
+        et.BatchEnsembleConv2d, "fold_pays", lambda self, _: folds and self.groups == 1
+    )
+    monkeypatch.setattr(et.Rank1Conv2d, "fold_pays", et.BatchEnsembleConv2d.fold_pays)
 
 
 def images(*leading, c_in=5, device="cpu"):
@@ -84,44 +105,35 @@ def loop(layer, x, **noise):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("broadcast", [False, True])
-@pytest.mark.parametrize("geometry", GEOMETRIES.values(), ids=GEOMETRIES)
-@pytest.mark.parametrize("method", METHODS)
-def test_forward_and_gradients_equal_loop_over_members(method, geometry, broadcast, device):
-    layer = make(method, device=device, **geometry)
-    x = images(*([B] if broadcast and method != "mean_field" else [M, B]), device=device)
-    x.requires_grad_()
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize(("name", "folds"), FORMS)
+def test_forward_and_gradients_equal_loop_over_members(
+    monkeypatch, name, folds, geometry, broadcast, device
+):
+    fold(monkeypatch, folds)
+    layer = make(name, device=device, **GEOMETRIES[geometry])
+    leading = [B] if broadcast and name != "mean_field" else [M, B]
+    x = images(*leading, c_in=layer.in_channels, device=device).requires_grad_()
     noise = draw(layer, x)
     inputs = [x, *layer.parameters()]
     y, expected = layer(x, **noise), loop(layer, x, **noise)
     torch.testing.assert_close(y, expected, rtol=0, atol=1e-12)
     assert layer.output_size(H, W) == y.shape[-2:]
-    weight = torch.randn_like(y)
-    ours = torch.autograd.grad((y * weight).sum(), inputs)
-    theirs = torch.autograd.grad((expected * weight).sum(), inputs)
+    if name == "memory saving":
+        by_hand = fold_gradients if folds and layer.groups == 1 else scale_gradients
+        assert y.grad_fn.gradients is by_hand
     names = ["x", *(name for name, _ in layer.named_parameters())]
-    for name, grad, reference in zip(names, ours, theirs, strict=True):
+    found = gradients(y, inputs), gradients(expected, inputs)
+    for name, grad, reference in zip(names, *found, strict=True):
         torch.testing.assert_close(grad, reference, rtol=0, atol=1e-11, msg=name)
         assert grad.abs().max() > 1e-3, f"{name} gets no gradient"
 
 
-@pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize("broadcast", [False, True])
-@pytest.mark.parametrize("method", METHODS)
-def test_groups_are_blocks_of_the_dense_kernels(method, broadcast, bias):
-    layer = make(method, 6, 9, (3, 2), groups=3, stride=2, padding=1, bias=bias)
-    x = images(*([B] if broadcast and method != "mean_field" else [M, B]), c_in=6)
-    noise = draw(layer, x)
-    kernels = layer.weight_matrices(**noise)
-    assert kernels.shape == (M, 6, 9, 3, 2)
-    for g in range(3):
-        outside = torch.ones(6, dtype=bool)
-        outside[2 * g : 2 * g + 2] = False
-        block = kernels[:, :, 3 * g : 3 * g + 3]
-        assert not block[:, outside].any()
-        assert block[:, ~outside].all()
-    torch.testing.assert_close(layer(x, **noise), loop(layer, x, **noise), rtol=0, atol=1e-12)
-    start = layer.weight_mean if method == "mean_field" else layer.weight  # of 2 x 3 x 2 inputs
-    assert 0.9 * 12**-0.5 < start.abs().max() <= 12**-0.5
+def test_groups_start_as_torch_lets_them():
+    for name in KINDS:
+        layer = make(name, 6, 9, (3, 2), groups=3)
+        start = layer.weight_mean if name == "mean_field" else layer.weight  # of 2 x 3 x 2 inputs
+        assert 0.9 * 12**-0.5 < start.abs().max() <= 12**-0.5
 
 
 @settings(max_examples=60)
@@ -142,7 +154,7 @@ def test_any_geometry_equals_loop(data):
         "bias": data.draw(st.booleans()),
     }
     c_in, c_out = groups * pick(1, 3), groups * pick(1, 3)
-    layer = make(data.draw(st.sampled_from(METHODS)), c_in, c_out, kernel, **geometry)
+    layer = make(data.draw(st.sampled_from([*KINDS])), c_in, c_out, kernel, **geometry)
     x = images(M, B, c_in=c_in)
     noise = draw(layer, x)
     y = layer(x, **noise)
@@ -179,7 +191,7 @@ def test_a_mean_field_convolution_takes_one_sample_or_one_a_leading_index():
     assert not torch.allclose(y[0], y[1])
 
 
-SAMPLED = [(method, {}) for method in METHODS] + [("rank1", {"per_example": True})]
+SAMPLED = [(name, {}) for name in KINDS] + [("rank1", {"per_example": True})]
 
 
 @pytest.mark.parametrize("groups", [1, 3])
@@ -206,32 +218,87 @@ def test_repr_says_what_is_not_default():
     )
 
 
-CONVOLUTIONS = {
-    "batch_ensemble": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, init="normal", **k),
-    "memory saving": lambda **k: et.BatchEnsembleConv2d(5, 7, (3, 2), M, memory_saving=True, **k),
-    "rank1": lambda **k: et.Rank1Conv2d(5, 7, (3, 2), M, posterior_std=0.3, **k),
-}
-
-
-@pytest.mark.parametrize("broadcast", [False, True])
-@pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolutions_give_the_same_in_both_forms(monkeypatch, name, broadcast):
-    torch.manual_seed(3)
-    layer = CONVOLUTIONS[name](stride=(2, 1), padding=1, dtype=torch.float64)
-    shape = (2, 5, 13, 11) if broadcast else (M, 2, 5, 13, 11)
-    x = torch.randn(shape, dtype=torch.float64, requires_grad=True)
-    noise = [layer.noise()] if name == "rank1" else []
-    results = []
-    for folds in (False, True):
-        monkeypatch.setattr(conv.ConvLayer, "fold_pays", lambda *a, folds=folds: folds)
-        y = layer(x, *noise)
-        results.append([y, *gradients(y, [x, *layer.parameters()])])
-    torch.testing.assert_close(*results, rtol=0, atol=1e-11)
-
-
 def test_convolutions_fold_where_pixels_outnumber_weights():
     layer = et.BatchEnsembleConv2d(5, 7, 3, M, padding=1)
     # One image of h x h: 12 h² entries scaled, 2 x 315 folded.
     assert not layer.fold_pays((1, 5, 7, 7))
     assert layer.fold_pays((1, 5, 8, 8))
     assert not et.BatchEnsembleConv2d(4, 6, 3, M, padding=1, groups=2).fold_pays((9, 4, 9, 9))
+
+
+def pair():
+    """A layer that stores what it likes, and one with its parameters that stores nothing."""
+    plain, saving = make("batch_ensemble"), make("memory saving")
+    saving.load_state_dict(plain.state_dict())
+    return plain, saving
+
+
+both = pytest.mark.parametrize(
+    ("broadcast", "folds"), [*itertools.product([False, True], repeat=2)]
+)
+
+
+@both
+def test_gradients_are_made_for_what_wants_one(monkeypatch, broadcast, folds):
+    fold(monkeypatch, folds)
+    plain, saving = pair()
+    x = images(*(() if broadcast else (M,)), B).requires_grad_()
+    expected = gradients(plain(x), [x, *plain.parameters()])
+    values = [x, *saving.parameters()]
+    for wanted in itertools.combinations(range(len(values)), 2):
+        for i, value in enumerate(values):
+            value.requires_grad_(i in wanted)
+        found = gradients(saving(x), [values[i] for i in wanted])
+        for i, slope in zip(wanted, found, strict=True):
+            torch.testing.assert_close(slope, expected[i], rtol=0, atol=1e-11)
+
+
+@both
+def test_images_in_any_memory_format(monkeypatch, broadcast, folds):
+    fold(monkeypatch, folds)
+    plain, saving = pair()
+    x = images(*(() if broadcast else (M,)), B)
+    last = x.transpose(-3, -1).contiguous().transpose(-3, -1).requires_grad_()
+    found = gradients(saving(last), [last, *saving.parameters()])
+    expected = gradients(plain(last), [last, *plain.parameters()])
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-11)
+
+
+@both
+def test_autocast_computes_as_short_as_torch(monkeypatch, broadcast, folds):
+    fold(monkeypatch, folds)
+    plain, saving = (layer.float() for layer in pair())
+    x = images(*(() if broadcast else (M,)), B).float().requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = saving(x)
+    assert y.dtype == torch.bfloat16
+    found = gradients(y.float(), [x, *saving.parameters()])
+    expected = gradients(plain(x), [x, *plain.parameters()])
+    for mine, slope in zip(found, expected, strict=True):
+        assert mine.dtype == torch.float32
+        assert (mine - slope).norm() <= 0.03 * slope.norm()
+
+
+def test_fold_leaves_out_the_convolution_for_images_without_gradient(monkeypatch):
+    fold(monkeypatch, True)
+    _, saving = pair()
+
+    def convolutions(needs):
+        loss = saving(images(B).requires_grad_(needs)).sum()
+        with torch.profiler.profile() as profile:
+            loss.backward()
+        return sum(e.count for e in profile.key_averages() if e.key == "aten::convolution_backward")
+
+    assert convolutions(True) == convolutions(False) + 1
+
+
+@pytest.mark.parametrize("side", [5, 13])
+def test_memory_saving_convolution_stores_nothing_beyond_input_and_parameters(side):
+    x = torch.randn(M, 2, 5, side, side, requires_grad=True)
+    saving, default = (
+        et.BatchEnsembleConv2d(5, 7, 3, M, memory_saving=flag) for flag in (True, False)
+    )
+    assert measure.saved_bytes(lambda: saving(x), x, *saving.parameters()) == 0
+    # Scale stores x ∘ r and conv(x ∘ r, W); fold the kernels and W ∘ s.
+    numbers = x.numel() + M * 2 * 7 * (side - 2) ** 2 if side == 5 else 2 * M * 7 * 5 * 9
+    assert measure.saved_bytes(lambda: default(x), x, *default.parameters()) == 4 * numbers

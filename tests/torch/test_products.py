@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
-from torch.func import grad, vmap
 
 import ensedu.torch as et
 from benchmarks import measure
@@ -102,28 +101,12 @@ LAYERS = {
     "memory saving": lambda: et.BatchEnsembleLinear(
         m, n, M, init="normal", dtype=torch.float64, memory_saving=True
     ),
-    "no bias": lambda: et.BatchEnsembleLinear(m, n, M, bias=False, dtype=torch.float64),
     "rank1": lambda: et.Rank1Linear(m, n, M, posterior_std=0.3, dtype=torch.float64),
 }
 
 
-@pytest.mark.parametrize("broadcast", [False, True])
-@pytest.mark.parametrize("name", LAYERS)
-def test_layers_give_the_same_in_both_forms(monkeypatch, name, broadcast):
-    torch.manual_seed(3)
-    layer = LAYERS[name]()
-    x = torch.randn((B, m) if broadcast else (M, B, m), dtype=torch.float64, requires_grad=True)
-    noise = [layer.noise()] if name == "rank1" else []
-    results = []
-    for folds in (False, True):
-        monkeypatch.setattr(products, "fold_pays", lambda *a, folds=folds: folds)
-        y = layer(x, *noise)
-        results.append([y, *gradients(y, [x, *layer.parameters()])])
-    torch.testing.assert_close(*results, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("many_columns", [0, 64])
-@pytest.mark.parametrize("layer", ["batch_ensemble", "memory saving", "rank1"])
+@pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize("folds", [False, True])
 def test_autocast_gives_its_own_dtype_in_both_forms(monkeypatch, layer, folds, many_columns):
     torch.manual_seed(4)
@@ -211,27 +194,6 @@ def test_fold_leaves_out_the_product_for_an_input_without_gradient():
         return sum(event.count for event in profile.key_averages() if event.key == "aten::bmm")
 
     assert products_of_backward(True) == products_of_backward(False) + 1
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("batched", [(0,), (1,), (2, 3), (4,), (0, 1, 2, 3, 4)])
-def test_every_form_maps_over_any_argument(form, batched):
-    values = [v.detach() for v in arguments()]
-    dims = [0 if i in batched else None for i in range(5)]
-    stacked = [torch.stack([v + k for k in (0, 1)]) if i in batched else v
-               for i, v in enumerate(values)]  # fmt: skip
-
-    def loss(*v):
-        return call(form, *v).square().sum()
-
-    slopes = grad(loss, argnums=tuple(range(5)))
-    y = vmap(lambda *v: call(form, *v), tuple(dims))(*stacked)
-    found = vmap(slopes, tuple(dims))(*stacked)
-    for k in (0, 1):
-        one = [v[k] if i in batched else v for i, v in enumerate(stacked)]
-        torch.testing.assert_close(y[k], call(form, *one), rtol=1e-12, atol=1e-12)
-        for mine, slope in zip(found, slopes(*one), strict=True):
-            torch.testing.assert_close(mine[k], slope, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("wants", [False, True])

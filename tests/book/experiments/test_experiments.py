@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scripts.tables import on_page, speed, starts, whole
+from scripts.tables import on_page, speed, starts, whole, zoo
 from tests.errors import check_error
-from tests.zoo import results
 from workshop import experiments, measured
 from workshop.experiments import (
     EXPERIMENTS,
@@ -324,7 +323,7 @@ def test_what_does_not_exist_is_an_error(call, kind, words):
 @pytest.mark.parametrize(
     ("table", "written", "name", "by_hand"),
     [
-        ("zoo", results.table, "zoo", (
+        ("zoo", zoo, "zoo", (
             "| deep ensemble | BatchEnsemble, rank-1 BNN, mean-field BNN | MC dropout |",
             '| LeViT (timm): `shared=["*.attention_biases"]` | ✓ | ✓ˢ | ¹ | ✓ |',
         )),

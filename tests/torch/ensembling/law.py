@@ -6,6 +6,7 @@ from the arrays that the ensemble trains; nothing of the ensemble's own way back
 
 import copy
 import itertools
+from functools import partial
 from math import prod
 
 import torch
@@ -46,9 +47,16 @@ def draw_apart(net):
 
 def noise_for(net, method, args, number=0):
     """What to give a pass so that it draws nothing itself."""
-    generator = torch.Generator().manual_seed(number)
-    inputs = copy.deepcopy(args) if method == "mc_dropout" else ()
-    return {"noise": net.noise(generator, *inputs)} if TABLE[method].stochastic else {}
+    if not TABLE[method].stochastic:
+        return {}
+    draw = partial(net.noise, torch.Generator().manual_seed(number))
+    return {"noise": run(draw, args if method == "mc_dropout" else ())}
+
+
+def run(call, args, **noise):
+    """Call with inputs of its own: a tuple, or a dict of names."""
+    args = copy.deepcopy(args)
+    return call(**args, **noise) if isinstance(args, dict) else call(*args, **noise)
 
 
 def places(net):
@@ -78,12 +86,18 @@ def held(net, name):
                 yield other, layer, "bias"
 
 
+def groups_of(owner, key):
+    """Into how many blocks of outputs a weight falls whose inputs are scaled apart."""
+    return 3 if key == "in_proj_weight" else getattr(owner, "groups", 1)
+
+
 def factors(owner, key, weight, r, s):
     """What multiplies each entry of a weight: s of its output times r of its input."""
-    parts = 3 if key == "in_proj_weight" else getattr(owner, "groups", 1)
+    parts = groups_of(owner, key)
     first, second = torch.meshgrid(*map(torch.arange, weight.shape[:2]), indexing="ij")
     second = first // (weight.shape[0] // parts) * weight.shape[1] + second
-    transposed = getattr(owner, "transposed", False)
+    # A module of a library's own may have its inputs first, as transposed convolutions do.
+    transposed = getattr(owner, "transposed", len(s) != len(weight))
     inputs, outputs = (first, second) if transposed else (second, first)
     return (s[outputs] * r[inputs])[(..., *[None] * (weight.ndim - 2))]
 
@@ -176,9 +190,9 @@ def check_pass(entry, net, alones, method, number=0):
             )
         alone.load_state_dict({name: own[name].detach() for name in shown})
         thin(alone, place, given)
-    output = tensors(net(*copy.deepcopy(args), **noise))
+    output = tensors(run(net, args, **noise))
     torch.backends.mha.set_fastpath_enabled(False)  # which is blind to what stands for a dropout
-    expected = [tensors(alone(*copy.deepcopy(args))) for alone in alones]
+    expected = [tensors(run(alone, args)) for alone in alones]
     torch.backends.mha.set_fastpath_enabled(True)
     rows = [[y[place] for y in output] for place in places(net)]
     for row, own in zip(rows, expected, strict=True):

@@ -29,7 +29,6 @@ from tests.torch.ensembling.law import (
     check_pass,
     converted,
     draw_apart,
-    loss,
     noise_for,
     places,
 )
@@ -196,17 +195,6 @@ def test_own_batches_give_each_member_its_own(method):
     assert et.predict(net, x[0]).shape == (M, B, 2) and net.own_batches
     net.own_batches = False
     torch.testing.assert_close(net(x[0], **noise), same, **EXACT)
-
-
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_members_in_turn_are_those_at_once(method):
-    net, x, found = without_dropout(small(method)), numbers(B, m), []
-    noise = noise_for(net, method, (x,))
-    for net.in_turn in (False, True):
-        y = net(x, **noise)
-        found.append((y, *torch.autograd.grad(loss([y]), list(net.parameters()))))
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, **EXACT)
 
 
 @pytest.mark.bad_input  # under the import hook the caller is one frame further
