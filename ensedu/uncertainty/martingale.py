@@ -16,13 +16,13 @@ from ensedu.uncertainty import score_checks
 ALARM = 20.0
 #: Which part of its money a bet moves to the others before each row: a player for each of these.
 JUMPS = (1e-4, 1e-3, 1e-2, 1e-1)
-#: Of which intervals a bet watches how many they hold.
-BET_LEVEL = 0.9
+#: Of which intervals a bet watches how many they hold, and which share is then outside.
+BET_LEVEL, OUTSIDE = 0.9, 0.1
 #: What a p-value multiplies a bet by, on average by 1: on large scores, on none, on small ones, and
 #: on scores outside of intervals.
 BETS: tuple[Callable[[float], float], ...] = (
     lambda p: 1.5 - p, lambda p: 1.0, lambda p: 0.5 + p,
-    lambda p: BET_LEVEL + (p <= 1 - BET_LEVEL),
+    lambda p: BET_LEVEL + (p <= OUTSIDE),
 )  # fmt: skip
 #: Above this, money is given away: enough is proved, and floats end.
 LARGEST_STAKES = 1e9
@@ -89,7 +89,7 @@ class ExchangeabilityTest:
             stakes *= [bet(p) for bet in BETS]
             stakes /= max(1.0, stakes.sum() / LARGEST_STAKES)
             path.append(float(stakes.sum()))
-            held += p > 1 - BET_LEVEL
+            held += p > OUTSIDE
         left = tuple(map(tuple, stakes.tolist()))
         return replace(self, path=tuple(path), held=held, scores=tuple(known), stakes=left)
 

@@ -8,11 +8,11 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensedu.common import checks
+from workshop import measured
 from workshop.page import computed, figure_numbers, slider_checks
 from workshop.page.controls import controls, live_sentence, setting
 from workshop.page.frames import FRAMES, SITE, Frames, embedded, read_beside_picture
@@ -143,7 +143,7 @@ def checked_tables(table: Any) -> tuple[str, ...]:
     if not isinstance(named, Sequence) or not all(isinstance(name, str) for name in named):
         raise TypeError(f"table must be a name or several, got {checks.describe(table)}")
     for name in named:
-        if not (files("workshop") / "results" / f"{name}.json").is_file():
+        if name not in measured.names():
             raise ValueError(f"table must be in book/workshop/results, got {checks.describe(name)}")
     return tuple(dict.fromkeys(named))
 
