@@ -101,7 +101,7 @@ class Job:
 
     @property
     def batch_size(self) -> int:
-        """How many examples a step takes: the task's, or all that there are to fit on."""
+        """How many examples a step takes, as the task says, or all that there are to fit on."""
         return min(self.task.batch_size, len(self.data.fit[0]))
 
     @property

@@ -49,7 +49,7 @@ class Count:
 
     @property
     def weights(self) -> int:
-        """All but the biases: ``shared + per_member + scales``."""
+        """``shared + per_member + scales``, all but the biases."""
         return self.shared + self.per_member + self.scales
 
     @property

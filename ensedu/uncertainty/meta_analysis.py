@@ -63,7 +63,7 @@ class TaskScores:
 
     @cached_property
     def unit(self) -> float:
-        """How far luck moves one comparison here: a training each of two contestants, on one split.
+        """How far luck moves one comparison here, a training each of two contestants on one split.
 
         It is the standard deviation of all such differences of two contestants, the median over all
         pairs of them, whoever is the reference. What is hard about a split moves both and cancels,

@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def table(self) -> Any:
-        """A data frame: of each contestant the mean scores and costs, and its verdict."""
+        """The mean scores and costs of each contestant, and its verdict, as a data frame."""
         pandas, keys = optional("pandas", "data"), ["contestant", "tempered"]
         rows = pandas.DataFrame(map(asdict, self.findings.rows))[[*keys, "nll", "error", *COSTS]]
         found = rows.groupby(keys, sort=False).mean().reset_index().sort_values("nll")

@@ -128,7 +128,7 @@ class Modulation:
 
     @property
     def moments(self) -> tuple[float, float]:
-        """E[u] and E[u²]: all of u that a limit depends on."""
+        """E[u] and E[u²], all of u that a limit depends on."""
         if self.kind == "normal":
             return self.mean, self.mean**2 + self.std**2
         values, chances = self.points
@@ -136,7 +136,7 @@ class Modulation:
 
     @property
     def points(self) -> tuple[Float[Array, " points"], Float[Array, " points"]]:
-        """Values and their probabilities: all there are, or a rule that integrates as they do."""
+        """Values and their probabilities, all there are, or a rule that integrates as they do."""
         if self.kind == "normal":
             return _normal_points(self.mean, self.std)
         if self.kind == "signs":
