@@ -34,7 +34,7 @@ from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch import losses
 from workshop import measured
-from workshop.page import explore, live, method_table
+from workshop.page import explore, live
 from workshop.page.live import toys
 
 pytestmark = pytest.mark.bad_input
@@ -45,9 +45,8 @@ INTERFACE = (
     "truth", "sample", "split", "at_random", "validation", "original", "standardized",
 )  # fmt: skip
 MODULES = (
-    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore,
-    method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
-    training_settings,
+    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore, live,
+    toys, conjugate, pruning, bandit, ntk, perturbations, training_settings,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -211,7 +210,6 @@ IN_MODULE = {
         "regions": ((0.0, 1.0),), "size": 3, "std": 0.1, "targets": ("t",),
         "test": np.array([3, 4]), "train": np.array([0, 1, 2]), "y": np.ones((B, 1)),
     },
-    "method_table": {"rows": {"single": {"k": 1}}},
     "uncertainty": {
         "differences": np.ones(B), "high": np.ones((B, 2)), "inside": np.ones(B),
         "labels": np.zeros(B, int), "level": 0.6, "logits": np.ones((M, B, 2)),

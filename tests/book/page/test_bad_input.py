@@ -1,7 +1,5 @@
 """What users get wrong on a page: each call, and the words of its error."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -15,7 +13,6 @@ from workshop.page.explore import explore
 from workshop.page.explorer_page import checked_tables
 from workshop.page.live import live, toys, trainer_state
 from workshop.page.live.trainer_state import ChoiceField
-from workshop.page.method_table import method_table
 from workshop.page.xray import xray_figure
 
 pytestmark = pytest.mark.bad_input
@@ -23,10 +20,6 @@ pytestmark = pytest.mark.bad_input
 
 def still(draw, **given):
     return explore(draw, **({"alt": "a", "k": [1]} | given))
-
-
-def cell(value, **given):
-    return method_table({"a": {"x": value}}, **given)
 
 
 def band(**given):
@@ -117,35 +110,6 @@ BAD = [
     (lambda: stored(hides=["zoom"]), VALUE, "hides|'zoom'|members"),
     (lambda: xray.changed(stored().known, {"members": 65}), VALUE, "members|1 to 64|65"),
     (lambda: xray.changed(stored().known, {"color": 3}), VALUE, "color|nothing"),
-    # Tables of methods
-    (lambda: method_table({}), VALUE, "rows must be a mapping of names to rows"),
-    (lambda: method_table({"a": {}}), VALUE, "rows must be|at least one, got the row {}"),
-    (lambda: method_table({"a": 3}), TYPE, "rows must be|got the row 3"),
-    (lambda: method_table({3: {"x": 1}}), TYPE, "rows must be|got the name 3"),
-    (lambda: method_table({"a": {("g", 1): 1}}), TYPE, "a pair (group, title), got ('g', 1)"),
-    (lambda: method_table({"a": {"x": 1}, "b": {"y": 1}}), VALUE,
-     "rows['b'] has the columns ['y'], accepted are those of the first row, ['x']"),
-    (lambda: cell(1j), TYPE, "rows['a']['x'] must be an integer, a float, a string|got 1j"),
-    (lambda: cell(True), TYPE, "rows['a']['x'] must be"),
-    (lambda: cell(float("nan")), VALUE, "rows['a']['x'] must be a finite"),
-    (lambda: cell(-(10**5000)), VALUE, "rows['a']['x'] must be an int"),
-    (lambda: cell((1, 2)), VALUE, "['x'] must be (low, mean, high), got"),
-    (lambda: cell(("1", 2)), VALUE, "must be (low, mean, high), got"),
-    (lambda: cell((2, 1, 3)), VALUE, "(low, mean, high) in this order"),
-    (lambda: cell((1, "2", 3)), TYPE, "rows['a']['x'][1] must be"),
-    (lambda: cell(1, columns={"y": 1}), VALUE, "columns names the column 'y', accepted are ['x']"),
-    (lambda: cell(1, columns={"x": -1}), VALUE, "columns['x'] must be"),
-    (lambda: cell(1, columns={"x": 16}), VALUE, "at most 15 digits"),
-    *((partial(cell, 1, columns={"x": words}), VALUE, "with one field such as")
-      for words in ("MB", "{", "{0.real}", "{}{}")),
-    (lambda: cell(1.5, columns={"x": "{:d}"}), VALUE, "'{:d}' does not fit rows['a']['x'], 1.5"),
-    (lambda: cell(1, decisive=[3]), TYPE, "decisive must be (row, column)"),
-    (lambda: cell(1, decisive=("a", "y")), VALUE,
-     "decisive names the cell ('a', 'y'), accepted are the rows ['a'] and the columns"),
-    (lambda: cell(1, colors={"b": "rank1"}), VALUE, "colors names the row 'b', accepted are ['a']"),
-    (lambda: cell(1, colors=["a"]), TYPE, "colors must be a mapping"),
-    *((partial(cell, 1, **{name: 3}), TYPE, f"{name} must be a string, got 3")
-      for name in ("caption", "corner")),
 ]  # fmt: skip
 
 
