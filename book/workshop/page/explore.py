@@ -11,7 +11,7 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import book_build, checks
-from workshop.page import explorer_page, slider_checks
+from workshop.page import controls, explorer_page
 from workshop.page.controls import as_read, kind, setting, words
 from workshop.page.frames import check_letters, ranges
 from workshop.page.scripts import Bundle
@@ -122,20 +122,20 @@ def explore(
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.describe(text)}")
     checks.boolean("stays", stays)
-    slider_checks.figure_name(name)
+    controls.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(
             f"sliders must be up to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
             f"got {list(sliders)}"
         )
-    choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
+    choices = {title: controls.checked_options(title, values) for title, values in sliders.items()}
     frames = prod(map(len, choices.values()))
     if frames > MOST_FRAMES and formula is None:
         sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
-    slider_checks.check_names("draw", draw, choices)
-    slider_checks.check_alt(alt, choices)
-    values = slider_checks.first_values(start, choices)
+    controls.check_names("draw", draw, choices)
+    controls.check_alt(alt, choices)
+    values = controls.first_values(start, choices)
     if linked is not None:
         _check_linked(linked, choices)
     return Explorer(

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensedu.common import checks
-from workshop.page import computed, figure_numbers, slider_checks
-from workshop.page.controls import controls, live_sentence, setting
+from workshop.page import computed, figure_numbers
+from workshop.page.controls import controls, live_sentence, setting, states_of
 from workshop.page.frames import FRAMES, SITE, Frames, embedded, read_beside_picture
 
 TALL = 1.75  # heights of a phone's frame, in its widths, from which on it fills the screen
@@ -24,7 +24,7 @@ def page(explorer: Any, folder: Path) -> str:
     """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
     source, choices, values = explorer.source, explorer.choices, explorer.values
     # A page computes all but the first setting of a formula.
-    states = slider_checks.states(choices) if explorer.formula is None else [values]
+    states = states_of(choices) if explorer.formula is None else [values]
     draws = [partial(source.readable, state) for state in states]
     named = {"name": explorer.name, "caption": explorer.caption, "group": explorer.group}
     data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)

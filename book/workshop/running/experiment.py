@@ -50,8 +50,8 @@ class Experiment:
     digits: int = 4
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", as_json("settings", self.settings))
-        cases = tuple(as_json(f"cases[{i}]", case) for i, case in enumerate(self.cases))
+        object.__setattr__(self, "settings", as_json(self.settings))
+        cases = tuple(map(as_json, self.cases))
         object.__setattr__(self, "cases", cases)
         for i, case in enumerate(cases):
             if (first := cases.index(case)) != i:

@@ -108,7 +108,7 @@ def compute_table(
         "settings": experiment.settings,
     }
     if experiment.summarize is not None:
-        summary = json_files.as_json("summary", experiment.summarize(rows))
+        summary = json_files.as_json(experiment.summarize(rows))
         table["summary"] = json_files.rounded(summary, experiment.digits)
     json_files.write_json(folder / f"{name}.json", table | {"rows": rows}, digits=None)
     shutil.rmtree(rows_folder)
@@ -235,7 +235,7 @@ def run_case(run: Callable[..., Any], case: Case, settings: dict[str, Any]) -> O
     """Run one case; an error comes back as words, since not all exceptions can travel."""
     began = time.perf_counter()
     try:
-        results = json_files.as_json("results", run(**case, **settings))
+        results = json_files.as_json(run(**case, **settings))
         if both := sorted(results.keys() & case.keys()):
             raise ValueError(f"results must have other keys than the case, got {both}")
     except Exception:

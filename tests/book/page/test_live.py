@@ -14,7 +14,6 @@ from tests.book.looking import SIX, small
 from workshop import plot
 from workshop.page.live import (
     live,
-    reference_band,
     toys,
     trainer_picture,
     trainer_scripts,
@@ -77,22 +76,22 @@ OTHERS = {
 
 def test_a_band_is_rounded_and_belongs_to_one_model_of_one_set_of_points():
     state = live(width=7, hidden_layers=1, method="mean_field").state
-    band = reference_band.checked_band(GIVEN | {"std": list(GIVEN["std"])}, state)
-    assert band["label"] == "NUTS" and reference_band.checked_band(None, state) is None
-    for part in reference_band.PARTS:
+    band = trainer_state.checked_band(GIVEN | {"std": list(GIVEN["std"])}, state)
+    assert band["label"] == "NUTS" and trainer_state.checked_band(None, state) is None
+    for part in trainer_state.BAND:
         np.testing.assert_allclose(band[part], GIVEN[part], atol=0.51e-4)
-    assert set(OTHERS) == set(reference_band.MODEL)
-    assert reference_band.belongs(band, state, state)
+    assert set(OTHERS) == set(trainer_state.MODEL)
+    assert trainer_state.belongs(band, state, state)
     for key, value in OTHERS.items():
         other = {**state, key: value}
-        assert not reference_band.belongs(band, other, other), key
+        assert not trainer_state.belongs(band, other, other), key
     # How it is trained, and from where, changes no posterior.
-    assert set(trainer_state.FIELDS) - set(reference_band.MODEL) == {
+    assert set(trainer_state.FIELDS) - set(trainer_state.MODEL) == {
         "data", "seed", "ensemble_size", "start", "loss", "kl_weight", "lr", "weight_decay",
         "initial_std", "p",
     }  # fmt: skip
     # A side of a comparison has a method of its own.
-    assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
+    assert not trainer_state.belongs(band, state, {"method": "deep_ensemble"})
 
 
 def test_the_running_example_is_that_of_the_book():

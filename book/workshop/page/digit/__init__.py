@@ -19,7 +19,7 @@ from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
 from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
-from workshop.page import slider_checks
+from workshop.page.controls import figure_name
 from workshop.page.frames import Frames, check_letters, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
@@ -77,7 +77,7 @@ class DrawDigit:
     """
 
     def __init__(self, *, name: str = "", caption: str = "") -> None:
-        self.name, self.caption = slider_checks.figure_name(name), checks.text("caption", caption)
+        self.name, self.caption = figure_name(name), checks.text("caption", caption)
 
     def __repr__(self) -> str:
         return f"DrawDigit({', '.join(_networks())}; {', '.join(EXAMPLES)})"

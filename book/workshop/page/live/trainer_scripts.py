@@ -1,6 +1,10 @@
-"""The scripts of the trainer, with the labels and colors of the book."""
+"""The scripts of the trainer, with the labels and colors of the book, and its widget of Jupyter."""
 
+from pathlib import Path
 from typing import Any
+
+import anywidget
+import traitlets
 
 from ensedu.methods import METHODS, Method
 from workshop import drawings, plot, stored_networks
@@ -84,3 +88,25 @@ BUNDLE = Bundle(
         "DIGIT": drawings.described() | stored_networks.described(),
     },
 )  # fmt: skip
+
+
+class Live(anywidget.AnyWidget):
+    """What `workshop.page.live.live` returns in Jupyter; it trains in the browser alone.
+
+    Attributes
+    ----------
+    state
+        Its settings at the start, by the names of the arguments of `live`, and ``points``.
+    """
+
+    _esm = BUNDLE.module()
+    _css = (Path(__file__).parent / "live.css").read_text(encoding="utf-8")
+
+    _options = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, state: dict[str, Any], options: dict[str, Any]) -> None:
+        self.state = state
+        super().__init__(_options={"state": state, **options})
+
+    def __repr__(self) -> str:
+        return trainer_state.as_text(self.state)
