@@ -26,13 +26,11 @@ import workshop.page.explore
 from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page import computed, digit, live, xray
-from workshop.page.computed.guessing import choices
-from workshop.page.computed.guessing import html as guess_html
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 
 LOG = logging.getLogger(__name__)
-SCRIPT, XRAY = "explore.js", "xray.js"
+SCRIPT = "explore.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
@@ -61,7 +59,6 @@ APPS = {
     "ensedu-digit": ("live.js", LIVE_STYLE),
     "ensedu-computed": COMPUTED,
     "ensedu-guess": COMPUTED,
-    "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
 TRIES = r'trainer"[^>]* data-tries='
@@ -195,10 +192,10 @@ def insert_guess(app, doctree):
     box = next(one for one in doctree.findall(nodes.raw) if BOX in one.astext())
     place = box.parent.index(box) + 1
     if page in GUESSES:
-        text = guess_html(GUESSES[page], page, frames_folder(app))
+        text = computed.guess_html(GUESSES[page], page, frames_folder(app))
     else:
         _, options, right = CHOICES[page]
-        text = choices(options, right)
+        text = computed.choices(options, right)
         place += next(
             k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
         )
@@ -227,8 +224,6 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(workshop.page.explore.__file__).with_name(XRAY)
-        shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
         for style in (LIVE_STYLE, computed.STYLE):

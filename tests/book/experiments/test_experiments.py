@@ -20,6 +20,7 @@ from scripts.tables import on_page, speed, starts, whole
 from tests.errors import check_error
 from tests.zoo import results
 from workshop import experiments, measured
+from workshop.drawn_digits import probabilities, unpacked
 from workshop.experiments import (
     EXPERIMENTS,
     QUESTIONS,
@@ -38,7 +39,6 @@ from workshop.experiments.__main__ import main
 from workshop.experiments.contest.tasks import TASKS
 from workshop.running import json_files
 from workshop.running.runner import LONGEST
-from workshop.stored_networks import probabilities, unpacked
 
 ROOT = Path(__file__).parents[3]
 

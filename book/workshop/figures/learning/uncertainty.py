@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 from ensedu.data import gap
 from workshop import plot
 from workshop.experiments.exact import CENTERS, GRID, Exact
+from workshop.plot.curves import fill_band
 from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import (
     LINE,
@@ -29,7 +30,6 @@ from workshop.plot.panels import (
     panels,
     write,
 )
-from workshop.plot.predictive_bands import fill_band
 from workshop.plot.style import AREA, DOUBT, INK, MUTED, Figure, color, house_style, look
 
 # Captions.

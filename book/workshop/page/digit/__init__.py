@@ -18,12 +18,20 @@ from ensedu import uncertainty
 from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
-from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
+from workshop.drawn_digits import (
+    DIGITS,
+    LETTERS,
+    PEN,
+    Drawing,
+    from_text,
+    probabilities,
+    seen,
+    unpacked,
+)
 from workshop.page.controls import figure_name
 from workshop.page.frames import Frames, check_letters, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
-from workshop.stored_networks import probabilities, unpacked
 
 TABLE = "digit-networks"
 #: What a page asks for, in the folder of its scripts.

@@ -7,7 +7,7 @@ import anywidget
 import traitlets
 
 from ensedu.methods import METHODS, Method
-from workshop import drawings, plot, stored_networks
+from workshop import drawn_digits, plot
 from workshop.page.live import toys, trainer_state
 from workshop.page.scripts import Bundle
 from workshop.plot import style
@@ -85,7 +85,7 @@ BUNDLE = Bundle(
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),
-        "DIGIT": drawings.described() | stored_networks.described(),
+        "DIGIT": drawn_digits.described(),
     },
 )  # fmt: skip
 
