@@ -8,15 +8,16 @@ import ast
 import re
 import shutil
 from html import escape
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
 
+from workshop import measured
 from workshop.experiments import location
 from workshop.page.explorer_page import Code
 from workshop.page.frames import SITE
+from workshop.running.json_files import json_text
 
 PAGES, RESULTS = "code/", "_static/results/"
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
@@ -125,8 +126,8 @@ def copy_tables(app, exception):
         for name in linked(app, TABLE):
             file = folder / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            table = files("workshop") / "results" / f"{name}.json"
-            file.write_bytes(table.read_bytes())
+            text = json_text(measured.load(name)) + "\n"
+            file.write_text(text, encoding="utf-8")
 
 
 def setup(app):

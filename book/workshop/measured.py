@@ -15,11 +15,21 @@ from ensedu.common import checks
 RESULTS = Path(__file__).with_name("results")
 
 
+def tables_in(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the tables of a file by name: several of one experiment, or one that is all of it."""
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {file.stem: found} if "machine" in found else found
+
+
 @functools.cache
-def names() -> tuple[str, ...]:
+def _texts() -> dict[str, str]:
+    found = {name: t for file in RESULTS.glob("*.json") for name, t in tables_in(file).items()}
+    return {name: json.dumps(found[name]) for name in sorted(found)}
+
+
+def names() -> list[str]:
     """Return the names of all measurements that exist, in order."""
-    found = (file.relative_to(RESULTS).with_suffix("") for file in RESULTS.rglob("*.json"))
-    return tuple(sorted(name.as_posix() for name in found))
+    return [*_texts()]
 
 
 def load(name: str) -> dict[str, Any]:
@@ -31,11 +41,7 @@ def load(name: str) -> dict[str, Any]:
         If there is none of this name; the message lists those that exist.
     """
     checks.one_of("name", name, names())
-    return json.loads(_text(name))
-
-
-def _text(name: str) -> str:
-    return (RESULTS / f"{name}.json").read_text(encoding="utf-8")
+    return json.loads(_texts()[name])
 
 
 def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:

@@ -67,7 +67,7 @@ def depth(pond):
 
 def test_a_wrong_number_a_deaf_claim_and_what_nobody_claims_are_noticed(monkeypatch):
     monkeypatch.setattr(measured, "names", lambda: ["ponds"])
-    monkeypatch.setattr(measured, "_text", {"ponds": json.dumps(TABLE)}.__getitem__)
+    monkeypatch.setattr(measured, "_texts", lambda: {"ponds": json.dumps(TABLE)})
     claims, page = (
         Claims("ponds", {"": ["like it better"], "names": ["no numbers"]}),
         sentences(CELLS),

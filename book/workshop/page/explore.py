@@ -95,8 +95,8 @@ def explore(
     TypeError, ValueError
         For more than three sliders, values that are missing, repeated or arrays, too many frames,
         a start that is not among the values, a function that does not take the sliders' names, what
-        `draw` or `alt` return of a wrong type, axes or color ranges that change without a reason,
-        and a table that does not exist.
+        `draw` or `alt` return of a wrong type, and axes or color ranges that change without a
+        reason.
 
     Examples
     --------

@@ -25,6 +25,7 @@ from typing import Any
 from tqdm import tqdm
 
 from ensedu.common import checks
+from workshop import measured
 from workshop.running import code_digest, json_files
 from workshop.running.experiment import Experiment, case_key
 from workshop.running.machine import SETTINGS, machine
@@ -61,7 +62,7 @@ def compute_table(
     experiment
         The table.
     folder
-        Where ``NAME.json`` is written, at once and whole.
+        Where the table is written into the experiment's file, at once and whole.
     kept
         Where the folder ``NAME.rows`` keeps the rows until then; `folder` by default. Rows of other
         settings, code, versions, or another machine are computed anew.
@@ -110,14 +111,17 @@ def compute_table(
     if experiment.summarize is not None:
         summary = json_files.as_json(experiment.summarize(rows))
         table["summary"] = json_files.rounded(summary, experiment.digits)
-    json_files.write_json(folder / f"{name}.json", table | {"rows": rows}, digits=None)
+    path = folder / experiment.file
+    tables = measured.tables_in(path) | {name: table | {"rows": rows}}
+    whole = tables[name] if [*tables] == [path.stem] else tables
+    json_files.write_json(path, whole, digits=None)
     shutil.rmtree(rows_folder)
     if seconds > LONGEST:
         _say(
             f"warning: {name} took {seconds / 60:.0f} minutes of one core, more than an hour on "
             f"two cores; its budget is: {experiment.budget}"
         )
-    return folder / f"{name}.json"
+    return path
 
 
 def _run_of(experiment: Experiment, where: dict[str, Any]) -> dict[str, Any]:

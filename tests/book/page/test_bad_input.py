@@ -10,7 +10,6 @@ from tests.errors import check_error
 from workshop.page import xray
 from workshop.page.digit import DrawDigit
 from workshop.page.explore import explore
-from workshop.page.explorer_page import checked_tables
 from workshop.page.live import live, toys, trainer_state
 from workshop.page.live.trainer_state import ChoiceField
 from workshop.page.xray import xray_figure
@@ -49,8 +48,6 @@ BAD = [
     (lambda: explorer(alt=" "), VALUE, "alt|' '"),
     (lambda: explorer(rescale=True), TYPE, "rescale|string|True"),
     (lambda: explorer(a=[1], b=[2]), VALUE, "sliders|up to 3|'a'"),
-    (lambda: explorer(table="bays"), VALUE, "table|'bays'|book/workshop/results"),
-    (lambda: checked_tables(["zoo", "x"]), VALUE, "table must be|'x'"),
     (lambda: explorer(width=range(2, 78)), VALUE, "76 of width x 2 of|152|150"),
     (lambda: explorer(width=[]), VALUE, "width|at least one|[]"),
     (lambda: explorer(width={2, 3}), TYPE, "width|{2, 3}|sequence"),
