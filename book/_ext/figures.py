@@ -17,12 +17,12 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from bs4 import BeautifulSoup
-from chapter import is_dropdown
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
+from chapter import is_dropdown
 from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page import computed, digit, live, xray
@@ -50,10 +50,7 @@ BUNDLES = {
     SCRIPT: workshop.page.explore.BUNDLE,
     computed.SCRIPT: computed.BUNDLE,
 }
-CHANGES = {
-    "ensedu-trainer": trainer_state.changed,
-    "ensedu-xray": xray.changed,
-}
+CHANGES = {"ensedu-trainer": trainer_state.changed, "ensedu-xray": xray.changed}
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
@@ -64,9 +61,7 @@ APPS = {
 TRIES = r'trainer"[^>]* data-tries='
 FULL_FORM = r'trainer"(?![^>]* data-small)'
 AROUND = {
-    "wide.css": re.compile(
-        rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'
-    ),
+    "wide.css": re.compile(rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
 
@@ -163,10 +158,7 @@ def check_links(app, doctree, docname):
             right = all(value in values.get(key, ()) for key, value in pairs)
         if not right:
             LOG.warning(
-                "link to %s: no such slider or value on %s",
-                link["refuri"],
-                page,
-                location=docname,
+                "link to %s: no such slider or value on %s", link["refuri"], page, location=docname
             )
 
 
@@ -196,9 +188,7 @@ def insert_guess(app, doctree):
     else:
         _, options, right = CHOICES[page]
         text = computed.choices(options, right)
-        place += next(
-            k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
-        )
+        place += next(k for k, one in enumerate(box.parent[place:]) if is_dropdown(one))
     box.parent.insert(place, nodes.raw("", text, format="html"))
 
 

@@ -27,10 +27,7 @@ from workshop.plot.style import DARK, DOUBT, HEAT, INK, MUTED, SHARED, canvas
 
 ICON, CARD = "icon.png", "card.png"
 SUBTITLE = "What exactly is inside an ensemble of neural networks?"
-CARD_WORDS = (
-    "One weight matrix for all members of a BatchEnsemble, "
-    "and two thin vectors for each"
-)
+CARD_WORDS = "One weight matrix for all members of a BatchEnsemble, and two thin vectors for each"
 
 COLORS_FILE = "palette.css"
 COLORS = PALETTE | {
@@ -64,9 +61,7 @@ def style_sheet():
 
 def variables(colors):
     """Return a line a color."""
-    return "\n".join(
-        f"  --ensedu-{name}: {color};" for name, color in colors.items()
-    )
+    return "\n".join(f"  --ensedu-{name}: {color};" for name, color in colors.items())
 
 
 def write_colors(app):

@@ -65,11 +65,7 @@ class Frames:
     """
 
     def __init__(
-        self,
-        draws: Sequence[Draw],
-        folder: Path,
-        first: int = 0,
-        read: Read = lambda figure: None,
+        self, draws: Sequence[Draw], folder: Path, first: int = 0, read: Read = lambda figure: None
     ) -> None:
         self.drawn = [renderings(draw, read) for draw in draws]
         content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)

@@ -30,17 +30,7 @@ from workshop.plot.panels import (
     widths,
     write_key,
 )
-from workshop.plot.style import (
-    INK,
-    LINES,
-    MARKERS,
-    MUTED,
-    Figure,
-    color,
-    house_style,
-    label,
-    look,
-)
+from workshop.plot.style import INK, LINES, MARKERS, MUTED, Figure, color, house_style, label, look
 from workshop.plot.text_layout import number_in_words
 
 Numbers = Sequence[int] | Sequence[float] | np.ndarray

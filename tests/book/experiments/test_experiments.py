@@ -224,11 +224,7 @@ def test_settings_are_those_of_the_tuning_on_other_data(name):
 
 
 def test_all_contestants_had_as_many_tries():
-    for recipes in (
-        bandit.GRIDS,
-        networks.TRIES,
-        {n: r.tries for n, r in example.RECIPES.items()},
-    ):
+    for recipes in (bandit.GRIDS, networks.TRIES, {n: r.tries for n, r in example.RECIPES.items()}):
         assert len({len(tries) for tries in recipes.values()}) == 1
         assert all(len({str(one) for one in tries}) == len(tries) for tries in recipes.values())
 

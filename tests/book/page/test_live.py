@@ -12,13 +12,7 @@ from ensedu.data import gap
 from ensedu.methods import METHODS, size_option
 from tests.book.looking import SIX, small
 from workshop import plot
-from workshop.page.live import (
-    live,
-    toys,
-    trainer_picture,
-    trainer_scripts,
-    trainer_state,
-)
+from workshop.page.live import live, toys, trainer_picture, trainer_scripts, trainer_state
 
 
 def test_points_beside_a_preset_keep_its_curve_and_its_noise():

@@ -113,15 +113,8 @@ class Temperature:
             other.axhline(self.right, color=INK, lw=1.4, ls=(0, (4, 3)))
             other.set_ylim(0.6, 1.02)
             mark_cut(other)
-            beside(
-                other,
-                "share that is right",
-                (0.02, self.right),
-                (0, -4),
-                INK,
-                va="top",
-                xycoords=other.get_yaxis_transform(),
-            )
+            below = {"va": "top", "xycoords": other.get_yaxis_transform()}
+            beside(other, "share that is right", (0.02, self.right), (0, -4), INK, **below)
         return figure
 
     def say(self, temperature: float) -> str:

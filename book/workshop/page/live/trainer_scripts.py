@@ -41,11 +41,7 @@ def labels_and_colors() -> dict[str, Any]:
         }
 
     labels = {key: method.label for key, method in METHODS.items()}
-    return {
-        "labels": labels,
-        "light": look(False),
-        "dark": look(True),
-    }
+    return {"labels": labels, "light": look(False), "dark": look(True)}
 
 
 def network_row(row: Method) -> dict[str, Any]:
