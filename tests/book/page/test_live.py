@@ -7,9 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from ensedu import counting
 from ensedu.data import gap
-from ensedu.methods import METHODS, size_option
+from ensedu.methods import METHODS
 from tests.book.looking import SIX, small
 from workshop import plot
 from workshop.page.live import live, toys, trainer_picture, trainer_scripts, trainer_state
@@ -38,25 +37,6 @@ def test_options_that_are_not_given_stay():
         assert (moons["task"], moons["noise"]) == ("classification", (drawn or [0.2])[0])
     other = trainer_state.changed(first, {"other": {"method": "single"}})["other"]
     assert (other["ensemble_size"], other["kl_weight"]) == (1, 1.0)
-
-
-@pytest.mark.parametrize("method", SIX)
-@pytest.mark.parametrize("data", ["gap", "blobs"])
-def test_shapes_are_those_of_the_layers(method, data):
-    M = 1 if method == "single" else 3
-    w = live(data=data, method=method, ensemble_size=M, width=7, head="variance")
-    shapes = trainer_state.shapes(w.state)[0]
-    state = {**w.state, "width": 7}
-    net = trainer_picture.network(state, state)
-    # Layers count from 0 there, with activations, and here without.
-    layers = list(dict.fromkeys(name.partition(".")[0] for name in net.params))
-    found = {}
-    for name, array in net.params.items():
-        layer, _, own = name.partition(".")
-        found[f"{layers.index(layer)}.{own}"] = array.shape
-    assert shapes == found
-    total = counting.mlp(trainer_state.sizes(w.state), method, **size_option(method, M)).total
-    assert sum(map(np.prod, shapes.values())) == total
 
 
 X = np.linspace(-4.6, 4.6, 47)

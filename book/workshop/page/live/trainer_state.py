@@ -294,21 +294,6 @@ def sizes(state: Mapping[str, Any]) -> list[int]:
     return [2 if plane else 1, *[state["width"]] * state["hidden_layers"], outputs]
 
 
-def shapes(state: Mapping[str, Any]) -> list[dict[str, tuple[int, ...]]]:
-    """Return the shape of each trained array by name, such as "0.weight", of each network."""
-    found = []
-    layers = sizes(state)
-    for side in sides(state):
-        letters = {"M": side["ensemble_size"]}
-        arrays = {}
-        for i in range(len(layers) - 1):
-            letters |= {"m": layers[i], "n": layers[i + 1]}
-            for array in METHODS[side["method"]].arrays:
-                arrays[f"{i}.{array.name}"] = tuple(letters[key] for key in array.shape.split())
-        found.append(arrays)
-    return found
-
-
 #: What of a state, and of a side of it, says which posterior it has: the model, and its data.
 MODEL = (
     "task", "method", "head", "width", "hidden_layers", "activation", "parametrization",
