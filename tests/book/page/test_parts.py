@@ -201,7 +201,7 @@ def told(capsys):
     ..., (ARRAY, ...), {"a": [1, (2, ...)], "b": 2}, np.array([1, ...], object),
 ])  # fmt: skip
 def test_unfinished_wherever_the_dots_are(told, value):
-    for wanted in (3, ARRAY, {"a": 1, "b": 2}, (ARRAY, 1), "text"):
+    for wanted in (3, ARRAY, (ARRAY, 1)):
         assert told(value, wanted) == UNFINISHED
 
 
@@ -210,7 +210,7 @@ def test_unfinished_wherever_the_dots_are(told, value):
     (1e12 + 1, 1e12), (1e-10, 0), (1 + 2j, 1 + 2j), (np.nan, np.nan), (np.inf, np.inf), ((), ()),
     (ARRAY.tolist(), ARRAY), (list(ARRAY), ARRAY), (ARRAY + 1e-10, ARRAY), (ARRAY > 2, ARRAY > 2),
     ([ARRAY, ARRAY[0]], (ARRAY, ARRAY[0])), (np.stack([ARRAY, ARRAY]), (ARRAY, ARRAY)),
-    ({"b": 2, "a": {"c": ARRAY}}, {"a": {"c": ARRAY}, "b": 2}), ("text", "text"), (True, True),
+    (True, True),
     (np.True_, True), (None, None), (["a", 1], ["a", 1]), (TENSOR, ARRAY), (ARRAY, TENSOR),
     ([TENSOR, TENSOR], (ARRAY, ARRAY)),
 ])  # fmt: skip
@@ -240,14 +240,10 @@ def test_right(told, value, wanted):
     ((ARRAY, ARRAY), (ARRAY, ARRAY[0]), "in item 2, the shape is (2, 3), wanted is (3,)"),
     ((ARRAY,), (ARRAY, WHOLE), "you gave 1, wanted are 2"),
     (None, (ARRAY, ARRAY[0]), "you gave None, wanted is a tuple of 2"),
-    ({"a": 1}, {"a": 1, "b": 2}, "'b' is missing"),
-    ({"a": 1, "b": 2}, {"a": 1}, "'b' is one too many"),
-    ({"a": (1, 2)}, {"a": (ARRAY, 2)}, f"under 'a', in item 1, you gave one number, {SHAPED}"),
-    (ARRAY, {"a": 1}, "you gave an array of shape (2, 3), wanted is a dictionary of 1"),
+    ({"a": 1}, ARRAY, f"you gave a dictionary of 1, {SHAPED}"),
     # Other kinds of things
     (None, ARRAY, f"you gave None, {SHAPED}"),
     ("word " * 100, 12, f"you gave the text '{WORDS}…', wanted is one number"),
-    ("right ", "right", "you gave the text 'right ', wanted is the text 'right'"),
     (torch.empty(2, 3, device="meta"), 3,
      "you gave an object of type Tensor, wanted is one number"),
     (torch.Tensor, 3, "you gave a function, wanted is one number"),
