@@ -112,7 +112,6 @@ class Diversity:
     single: float
 
     def draw(self) -> Figure:
-        """Draw a dot or an arrow a name."""
         with house_style():
             figure, [axes] = panels(1, height=3.6, top=LINE * key_rows(LOSSES))
             write_key(figure, LOSSES)

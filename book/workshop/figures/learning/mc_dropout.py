@@ -146,7 +146,6 @@ class Doubt:
     curves: Mapping[str, tuple[str, Float[Array, " B"]]]
 
     def draw(self) -> Figure:
-        """Draw them in one panel."""
         styles = "-", "--", "-"
         lines = [
             (y, {"color": color(method), "lw": 2, "ls": style, "label": name})

@@ -98,7 +98,6 @@ class Temperature:
         self.choices = {"temperature": [*self.loss]}
 
     def draw(self, temperature: float) -> Figure:
-        """Draw both over the temperature."""
         with house_style():
             figure, [left, other] = panels(2, height=2.4)
             for axes, title, own in (

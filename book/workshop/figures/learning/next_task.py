@@ -82,7 +82,6 @@ class GainsOverHeads:
     methods: Mapping[str, str]
 
     def draw(self) -> Figure:
-        """Draw a panel for some tasks."""
         levels = {title: f"heads alone: {value:.3f}" for title, value in self.heads.items()}
         return plot.effect_intervals(
             self.differences, resolved=self.clear, levels=levels, colors=self.methods

@@ -81,7 +81,6 @@ class Trap:
     paths: Mapping[str, Path]
 
     def draw(self) -> Figure:
-        """Draw two panels, and name the curves in both."""
         room = ends_room(self.paths)
         with house_style():
             figure, (left, right) = panels(2, height=HIGH, right=room)

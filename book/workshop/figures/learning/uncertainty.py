@@ -191,7 +191,6 @@ class ErrorAndSpread:
         self.choices = {"noise": [*self.found]}
 
     def draw(self, noise: float) -> Figure:
-        """Draw a panel a place."""
         names = {"error": (INK, "D"), "spread": (DOUBT, "s")}
         with house_style():
             figure, both = panels(2, height=(2.3, 1.8), sharey=True, right=ends_room(names))
