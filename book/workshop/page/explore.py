@@ -13,7 +13,7 @@ import numpy as np
 from ensedu.common import book_build, checks
 from workshop.page import controls, explorer_page
 from workshop.page.controls import as_read, kind, setting, words
-from workshop.page.frames import check_letters, ranges
+from workshop.page.frames import ranges
 from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
 from workshop.plot.style import look, png
@@ -251,12 +251,6 @@ class FrameSource:
         if key not in self._pngs:
             self._pngs[key] = png(self.figure(values))
         return self._pngs[key]
-
-    def readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
-        """Return the figure for these values, whose letters can be read on a page."""
-        figure = self.figure(values)
-        check_letters(figure, look())
-        return figure
 
     def figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
         """Return the figure for these values, as it was drawn."""

@@ -24,7 +24,7 @@ def page(explorer: Any, folder: Path) -> str:
     source, choices, values = explorer.source, explorer.choices, explorer.values
     # A page computes all but the first setting of a formula.
     states = states_of(choices) if explorer.formula is None else [values]
-    draws = [partial(source.readable, state) for state in states]
+    draws = [partial(source.figure, state) for state in states]
     named = {"name": explorer.name, "caption": explorer.caption, "group": explorer.group}
     data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
     data += " data-stays" * (explorer.stays and bool(choices))

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from workshop.page.figure_numbers import Series, numbers
+from workshop.plot import style
 from workshop.plot.panels import KEPT, POINTED, PRESSED
 from workshop.plot.style import DARK, INK, LOOKS, Look, house_style, rendering
 
@@ -67,7 +69,7 @@ class Frames:
     def __init__(
         self, draws: Sequence[Draw], folder: Path, first: int = 0, read: Read = lambda figure: None
     ) -> None:
-        self.drawn = [renderings(draw, read) for draw in draws]
+        self.drawn = [renderings(partial(readable, draw), read) for draw in draws]
         content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)
         self.key = hashlib.sha256(content.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
@@ -289,6 +291,13 @@ def _bands(figure: matplotlib.figure.Figure, called: str) -> list[Rectangle]:
 
 def _ends(band: Rectangle) -> tuple[float, float]:
     return 1 - band.get_bbox().y1, 1 - band.get_bbox().y0
+
+
+def readable(draw: Draw) -> matplotlib.figure.Figure:
+    """Return a figure whose letters can be read on a page."""
+    figure = draw()
+    check_letters(figure, style.look())
+    return figure
 
 
 def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:

@@ -11,6 +11,7 @@ from ensedu.data import gap
 from ensedu.methods import METHODS
 from tests.book.looking import SIX, small
 from workshop import plot
+from workshop.page.frames import readable
 from workshop.page.live import live, toys, trainer_picture, trainer_scripts, trainer_state
 
 
@@ -164,7 +165,7 @@ def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
     w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
     shown = trainer_picture.TrainerPicture(w.state, behind=w._options["behind"])
     assert shown.alt().endswith("a mean-field BNN, and the band of NUTS.")
-    (axes,) = shown.readable().axes
+    (axes,) = shown.figure().axes
     assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
     # Behind: NUTS is drawn first. The other band is that of curves, without the noise.
     nuts, own = (band.get_paths()[0].vertices for band in axes.collections[:2])
@@ -180,7 +181,7 @@ def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
 def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
     w = small(method="rank1", prior_scale=0.2)
     seen = trainer_picture.TrainerPicture(w.state, distributions=True)
-    (axes,) = seen.readable().axes
+    (axes,) = seen.figure().axes
     dots, ring = axes.lines
     means, stds = seen._trained[0].moments
     np.testing.assert_array_equal(dots.get_xydata(), np.stack([means, stds], axis=1))
@@ -202,5 +203,5 @@ def test_every_state_has_a_still_that_can_be_read(given):
     seen = trainer_picture.TrainerPicture(small(**given).state)
     for narrow in (False, True):
         with plot.rendering(plot.Look(narrow=narrow)):
-            assert isinstance(seen.readable(), plot.Figure)
+            assert isinstance(readable(seen.figure), plot.Figure)
     assert re.fullmatch(r"[A-Z0-9].*\.", seen.alt())

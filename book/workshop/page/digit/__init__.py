@@ -29,7 +29,7 @@ from workshop.drawn_digits import (
     unpacked,
 )
 from workshop.page.controls import figure_name
-from workshop.page.frames import Frames, check_letters, embedded
+from workshop.page.frames import Frames, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
 
@@ -188,15 +188,9 @@ class DrawDigit:
                              tint(PALETTE[method])(p[digit]))  # fmt: skip
         return figure
 
-    def readable(self) -> plot.Figure:
-        """Draw it, and check that letters can be read on a page."""
-        figure = self.figure()
-        check_letters(figure, look())
-        return figure
-
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and what the script needs."""
-        still = Frames([self.readable], folder).pictures(self.alt())
+        still = Frames([self.figure], folder).pictures(self.alt())
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         data = embedded(self.data())

@@ -204,7 +204,7 @@ class Trainer:
 
     def html(self) -> str:
         """Draw the still picture into the folder; return it, and the state for the script."""
-        picture = Frames([self._picture.readable], self._folder).pictures(self._picture.alt())
+        picture = Frames([self._picture.figure], self._folder).pictures(self._picture.alt())
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)

@@ -15,7 +15,6 @@ from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
 from ensedu.priors import Normal
 from workshop import plot
-from workshop.page.frames import check_letters
 from workshop.page.live import toys, trainer_state
 from workshop.page.live.trainer_state import (
     BATCH,
@@ -28,7 +27,7 @@ from workshop.page.live.trainer_state import (
     VIEW,
     prior_loc,
 )
-from workshop.plot.style import INK, house_style, look
+from workshop.plot.style import INK, house_style
 
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
@@ -94,12 +93,6 @@ class TrainerPicture:
         if self._distributions:
             return _cloud_figure(self.state, self._trained[0])
         return _curves_figure(self.state, self._trained, self._behind)
-
-    def readable(self) -> plot.Figure:
-        """Draw them, and check that letters can be read on a page."""
-        figure = self.figure()
-        check_letters(figure, look())
-        return figure
 
     def alt(self) -> str:
         """Say what is seen."""
