@@ -44,7 +44,7 @@ def fingerprint(code):
     modules = code_digest.imported_files(code)
     others = [ROOT / "requirements/book.txt"]
     if ROOT / READER in modules:
-        others += sorted((ROOT / TABLES).rglob("*.json"))
+        others += sorted((ROOT / TABLES).glob("*.json"))
     if ROOT / XRAY in modules:
         beside = (ROOT / XRAY).parent.iterdir()
         others += sorted(path for path in beside if path.suffix in (".js", ".css", ".html"))

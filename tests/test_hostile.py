@@ -33,8 +33,7 @@ from ensedu.common import training_settings
 from ensedu.data import bandit
 from ensedu.theory import conjugate, ntk, perturbations, pruning
 from ensedu.torch import losses
-from workshop import measured
-from workshop.page import explore, live, method_table
+from workshop.page import explore, live
 from workshop.page.live import toys
 
 pytestmark = pytest.mark.bad_input
@@ -45,9 +44,8 @@ INTERFACE = (
     "truth", "sample", "split", "at_random", "validation", "original", "standardized",
 )  # fmt: skip
 MODULES = (
-    counting, costs, methods, priors, measured, en, et, losses, uncertainty, data, explore,
-    method_table, live, toys, conjugate, pruning, bandit, ntk, perturbations,
-    training_settings,
+    counting, costs, methods, priors, en, et, losses, uncertainty, data, explore, live,
+    toys, conjugate, pruning, bandit, ntk, perturbations, training_settings,
 )  # fmt: skip
 M, B, m, n = 2, 5, 3, 7
 
@@ -176,7 +174,7 @@ GOOD = {
     "nll": np.ones((M, B)), "num_activations": 5, "num_examples": B, "num_params": 5,
     "number": 3, "other_flops": 5, "out_channels": n, "out_features": n,
     "outputs": np.ones((M, B, 2)), "prior": priors.Normal(), "product_flops": 5,
-    "reduction": "mean", "rng": rng(), "role": "shared", "rows": [{"k": 1}], "samples": 2,
+    "reduction": "mean", "rng": rng(), "role": "shared", "samples": 2,
     "seed": 0, "shape": "m n", "sizes": [m, n], "source": "a paper", "std": np.ones((m, n)),
     "targets": np.ones((B, 2)), "thing": LINEAR, "weight_decay": 0.1, "x": np.ones((B, m)),
     "y": np.ones((B, 2)),
@@ -211,7 +209,6 @@ IN_MODULE = {
         "regions": ((0.0, 1.0),), "size": 3, "std": 0.1, "targets": ("t",),
         "test": np.array([3, 4]), "train": np.array([0, 1, 2]), "y": np.ones((B, 1)),
     },
-    "method_table": {"rows": {"single": {"k": 1}}},
     "uncertainty": {
         "differences": np.ones(B), "high": np.ones((B, 2)), "inside": np.ones(B),
         "labels": np.zeros(B, int), "level": 0.6, "logits": np.ones((M, B, 2)),
@@ -231,8 +228,6 @@ OTHERS = {
     "data.Table.split": {"test": 0.4},
     "data.keep_classes": {"y": np.array([0, 1, 2, 0, 1])},
     "explore.explore": {"alt": "a k", "k": [1, 2]},
-    "measured.load": {"name": "speed-cpu"},
-    "measured.row": {"k": 1},
     "methods.Method": {"layer": "Rank1"},
     "numpy.Sequential": {"layers*": LINEAR},
     "numpy.fit": {"net": en.Linear(m, 2, rng=rng()), "nll": en.half_squared_error},

@@ -27,7 +27,6 @@ from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 ROOT = Path(__file__).parents[1]
 PACKAGE, BOOK = ROOT / "ensedu", ROOT / "book"
 BUNDLES = (TRAINER, explore.BUNDLE, computed.BUNDLE)
-ALONE = {scripts.HERE / "xray.js"}  # of one file
 
 
 ABOUT, WORKSHOP = (
@@ -175,7 +174,7 @@ def test_every_script_is_part_of_a_bundle():
     joined = {path for bundle in BUNDLES for path in (*bundle.worker, *bundle.page)}
     folders = [Path(one.__file__).parent for one in (computed, digit, live)]
     folders += [scripts.HERE, scripts.HERE / "common"]
-    found = {path for folder in folders for path in folder.glob("*.js")} - ALONE
+    found = {path for folder in folders for path in folder.glob("*.js")}
     assert {scripts.HERE / f"{path}.js" for path in joined} == found
 
 

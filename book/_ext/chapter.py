@@ -49,9 +49,7 @@ CODE_SECONDS = 2  # a line
 DISPLAYED = 5  # words; a formula inside a line is one word
 FOLDED = "details:not([open]), .admonition.dropdown, .toggle"
 # No text of the page: what one clicks, draws or hides, and the bibliography.
-FIGURES = ", ".join(
-    f".ensedu-{kind}" for kind in ("explorer", "trainer", "digit")
-)
+FIGURES = ", ".join(f".ensedu-{kind}" for kind in ("explorer", "trainer", "digit"))
 OTHER = f"script, style, .headerlink, {FIGURES}, .citation-list"
 
 
@@ -70,10 +68,7 @@ class OpeningOrOther(SphinxDirective, Admonition):
         if "opening" not in self.options.get("class", ()):
             return Admonition.run(self)
         if self.arguments[0] != TITLE:
-            raise self.error(
-                f"an opening must have the title {TITLE!r}, "
-                f"got {self.arguments[0]!r}"
-            )
+            raise self.error(f"an opening must have the title {TITLE!r}, got {self.arguments[0]!r}")
         return self.box()
 
     def box(self):
@@ -96,9 +91,7 @@ class OpeningOrOther(SphinxDirective, Admonition):
 
     def parts(self, children):
         """Return the goals, what to know before, and the question's parts."""
-        lists = [
-            part for part in children if isinstance(part, nodes.enumerated_list)
-        ]
+        lists = [part for part in children if isinstance(part, nodes.enumerated_list)]
         if not lists or len(lists[0]) not in GOALS:
             raise self.error(
                 f"an opening must have a numbered list of {GOALS[0]} to "
@@ -121,9 +114,7 @@ class OpeningOrOther(SphinxDirective, Admonition):
             bold = next(part.findall(nodes.strong), nodes.strong())
             if bold.astext() == words and part.astext().startswith(words):
                 return place
-        raise self.error(
-            f"an opening must have a paragraph that begins with **{words}**"
-        )
+        raise self.error(f"an opening must have a paragraph that begins with **{words}**")
 
 
 def html(text):
@@ -133,9 +124,7 @@ def html(text):
 
 def is_dropdown(node):
     """Whether this folds: a dropdown, or an admonition of that class."""
-    return node.get("design_component") == "dropdown" or "dropdown" in node.get(
-        "classes", ()
-    )
+    return node.get("design_component") == "dropdown" or "dropdown" in node.get("classes", ())
 
 
 @dataclass(frozen=True)
@@ -170,11 +159,7 @@ def read(html):
     for formula in page.select(".math"):
         size = DISPLAYED if formula.name == "div" else 1
         formula.replace_with(" formula" * size + " ")
-    words = [
-        word
-        for word in page.get_text(" ").split()
-        if any(map(str.isalnum, word))
-    ]
+    words = [word for word in page.get_text(" ").split() if any(map(str.isalnum, word))]
     return Reading(
         words=len(words),
         numbers=sum(any(map(str.isdigit, word)) for word in words),
@@ -193,9 +178,7 @@ def tell_time(app, pagename, templatename, context, doctree):
     if TIME in context.get("body", ""):
         minutes = read(context["body"]).minutes
         words = f"{minutes} minute{'s' * (minutes != 1)}"
-        context["body"] = context["body"].replace(
-            TIME, TIME.replace("></", f">{words}</")
-        )
+        context["body"] = context["body"].replace(TIME, TIME.replace("></", f">{words}</"))
 
 
 def module(docname):
@@ -220,11 +203,7 @@ def tell_claims(app, doctree):
         refwarn=True,
     )
     link += nodes.inline("", "How each number is checked")
-    line += [
-        link,
-        nodes.Text("; what this page claims: "),
-        nodes.literal("", file),
-    ]
+    line += [link, nodes.Text("; what this page claims: "), nodes.literal("", file)]
     folds = filter(is_references, doctree.findall(nodes.container))
     if fold := next(folds, None):
         fold.parent.insert(fold.parent.index(fold), line)
@@ -235,10 +214,7 @@ def tell_claims(app, doctree):
 def is_references(node):
     """Whether this is the dropdown of references."""
     title = next(node.findall(nodes.rubric), nodes.rubric())
-    return (
-        node.get("design_component") == "dropdown"
-        and title.astext() == "References"
-    )
+    return node.get("design_component") == "dropdown" and title.astext() == "References"
 
 
 def setup(app):

@@ -17,22 +17,20 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 from bs4 import BeautifulSoup
-from chapter import is_dropdown
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
 import workshop.page.explore
+from chapter import is_dropdown
 from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
 from workshop.page import computed, digit, live, xray
-from workshop.page.computed.guessing import choices
-from workshop.page.computed.guessing import html as guess_html
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
 
 LOG = logging.getLogger(__name__)
-SCRIPT, XRAY = "explore.js", "xray.js"
+SCRIPT = "explore.js"
 KEY = re.compile(r"_static/frames/([0-9a-f]{16})")
 LINK = "ensedu-set"  # the class of a link that sets sliders
 EXPLORER = '<div class="ensedu-explorer"'
@@ -52,24 +50,18 @@ BUNDLES = {
     SCRIPT: workshop.page.explore.BUNDLE,
     computed.SCRIPT: computed.BUNDLE,
 }
-CHANGES = {
-    "ensedu-trainer": trainer_state.changed,
-    "ensedu-xray": xray.changed,
-}
+CHANGES = {"ensedu-trainer": trainer_state.changed, "ensedu-xray": xray.changed}
 APPS = {
     "ensedu-trainer": ("live.js", LIVE_STYLE),
     "ensedu-digit": ("live.js", LIVE_STYLE),
     "ensedu-computed": COMPUTED,
     "ensedu-guess": COMPUTED,
-    "ensedu-xray": (XRAY,),
 }
 # How a page looks around some of them, by how their HTML begins.
 TRIES = r'trainer"[^>]* data-tries='
 FULL_FORM = r'trainer"(?![^>]* data-small)'
 AROUND = {
-    "wide.css": re.compile(
-        rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'
-    ),
+    "wide.css": re.compile(rf'<div class="ensedu-(xray" data-wide|{FULL_FORM}|{TRIES})'),
     "tries.css": re.compile(rf'<div class="ensedu-{TRIES}'),
 }
 
@@ -166,10 +158,7 @@ def check_links(app, doctree, docname):
             right = all(value in values.get(key, ()) for key, value in pairs)
         if not right:
             LOG.warning(
-                "link to %s: no such slider or value on %s",
-                link["refuri"],
-                page,
-                location=docname,
+                "link to %s: no such slider or value on %s", link["refuri"], page, location=docname
             )
 
 
@@ -195,13 +184,11 @@ def insert_guess(app, doctree):
     box = next(one for one in doctree.findall(nodes.raw) if BOX in one.astext())
     place = box.parent.index(box) + 1
     if page in GUESSES:
-        text = guess_html(GUESSES[page], page, frames_folder(app))
+        text = computed.guess_html(GUESSES[page], page, frames_folder(app))
     else:
         _, options, right = CHOICES[page]
-        text = choices(options, right)
-        place += next(
-            k for k, one in enumerate(box.parent[place:]) if is_dropdown(one)
-        )
+        text = computed.choices(options, right)
+        place += next(k for k, one in enumerate(box.parent[place:]) if is_dropdown(one))
     box.parent.insert(place, nodes.raw("", text, format="html"))
 
 
@@ -227,8 +214,6 @@ def copy_frames(app, exception):
     """Copy the scripts, and the frames that pages show; drop all others."""
     if exception is None and app.builder.format == "html":
         static = Path(app.outdir) / "_static"
-        source = Path(workshop.page.explore.__file__).with_name(XRAY)
-        shutil.copy(source, static)
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
         for style in (LIVE_STYLE, computed.STYLE):

@@ -14,10 +14,7 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms import SphinxTransform
 
 # By tag: how the first line of the cell begins, and the line that is shown.
-FIRST = {
-    "check": ("# Checked: ", "Checked: "),
-    "yours": ("# Yours: ", "Try it in Jupyter: "),
-}
+FIRST = {"check": ("# Checked: ", "Checked: "), "yours": ("# Yours: ", "Try it in Jupyter: ")}
 DRAWN = '<table class="ensedu-table"', '<div class="ensedu-sheet"'
 CHANGE = re.compile(r"^# Change this: (.*(?:\n# .*)*)\n", re.MULTILINE)
 MENU = re.compile(r'<ul class="ensedu-sources">.*?</ul>', re.DOTALL)
@@ -93,18 +90,14 @@ def first_line(cell, tag):
     begin, shown = FIRST[tag]
     if not first.startswith(begin):
         raise ExtensionError(
-            f"a cell with the tag {tag!r} must begin with {begin!r}, "
-            f"got {first!r}"
+            f"a cell with the tag {tag!r} must begin with {begin!r}, got {first!r}"
         )
     return shown + first.removeprefix(begin)
 
 
 def fold(kind, words, children):
     """Return nodes behind a line of words, which a click unfolds."""
-    head = (
-        f'<details class="ensedu-fold ensedu-{kind}">'
-        f"<summary>{escape(words)}</summary>"
-    )
+    head = f'<details class="ensedu-fold ensedu-{kind}"><summary>{escape(words)}</summary>'
     return [
         nodes.raw("", head, format="html"),
         *children,

@@ -30,10 +30,7 @@ def theme_options(repository, branch):
         "repository_url": f"https://{host}/{path}",
         "repository_branch": branch or "main",
         "use_repository_button": True,
-        "launch_buttons": {
-            "notebook_interface": "jupyterlab",
-            **SERVICES[host],
-        },
+        "launch_buttons": {"notebook_interface": "jupyterlab", **SERVICES[host]},
     }
 
 
@@ -42,12 +39,8 @@ def split(repository):
     address = repository.strip().rstrip("/").removesuffix(".git")
     match = re.fullmatch(r"https://([^/]+)/([\w.-]+/[\w.-]+)", address)
     if not match or match[1] not in SERVICES:
-        accepted = " or ".join(
-            f"https://{host}/OWNER/NAME" for host in SERVICES
-        )
-        raise ConfigError(
-            f"BOOK_REPOSITORY is {repository!r}, accepted is {accepted}"
-        )
+        accepted = " or ".join(f"https://{host}/OWNER/NAME" for host in SERVICES)
+        raise ConfigError(f"BOOK_REPOSITORY is {repository!r}, accepted is {accepted}")
     return match[1], match[2]
 
 
@@ -60,8 +53,7 @@ def how_to_run(options):
     steps = [
         (
             "On your own machine, in JupyterLab:",
-            f"git clone --branch {branch} {repository}.git\n"
-            f"cd {folder}\nmake lab",
+            f"git clone --branch {branch} {repository}.git\ncd {folder}\nmake lab",
         ),
         (
             "On Binder there is nothing to install: the button at the top of a "

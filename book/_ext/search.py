@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from docutils import nodes
+
 from figures import FIGURES, is_figure
 
 SCRIPTS = ("search-counts.js", "search.js")

@@ -1,4 +1,9 @@
-"""The book's icon and social card, and what other sites show of a page.
+"""A page's head: the figures' colors, icon and card, what other sites show.
+
+The colors are variables, so that pages use the same ones: `--ensedu-` and a
+method's key, `shared`, `ink`, `muted` or `doubt`: light ones, those of the dark
+theme, and light ones again on paper. An element with a method's key in
+`data-method` has that method's color in `--ensedu-own`.
 
 Both pictures are drawn from layers of `ensedu` while the book is built. A card
 needs the site's whole address, so it is named only if `BOOK_URL` gives one.
@@ -18,14 +23,53 @@ from PIL import Image
 from ensedu import numpy as en
 from workshop.plot import PALETTE, house_style, png
 from workshop.plot.colored_cells import draw_frame, draw_heat
-from workshop.plot.style import HEAT, INK, MUTED, SHARED, canvas
+from workshop.plot.style import DARK, DOUBT, HEAT, INK, MUTED, SHARED, canvas
 
 ICON, CARD = "icon.png", "card.png"
 SUBTITLE = "What exactly is inside an ensemble of neural networks?"
-CARD_WORDS = (
-    "One weight matrix for all members of a BatchEnsemble, "
-    "and two thin vectors for each"
-)
+CARD_WORDS = "One weight matrix for all members of a BatchEnsemble, and two thin vectors for each"
+
+COLORS_FILE = "palette.css"
+COLORS = PALETTE | {
+    "shared": SHARED, "ink": INK, "muted": MUTED, "doubt": DOUBT,
+}  # fmt: skip
+PAGES = """\
+:root {{
+{light}
+}}
+html[data-theme="dark"] {{
+{dark}
+}}
+@media print {{
+html[data-theme] {{
+{light}
+}}
+}}
+{own}
+"""
+OWN = '[data-method="{0}"] {{ --ensedu-own: var(--ensedu-{0}) }}'
+
+
+def style_sheet():
+    """Return the variables of both themes."""
+    return PAGES.format(
+        light=variables(COLORS),
+        dark=variables({name: DARK[color] for name, color in COLORS.items()}),
+        own="\n".join(OWN.format(method) for method in PALETTE),
+    )
+
+
+def variables(colors):
+    """Return a line a color."""
+    return "\n".join(f"  --ensedu-{name}: {color};" for name, color in colors.items())
+
+
+def write_colors(app):
+    """Save the variables where pages look for their style sheets."""
+    if app.builder.format == "html":
+        folder = app.outdir / "_static"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / COLORS_FILE).write_text(style_sheet(), encoding="utf-8")
 
 
 def icon():
@@ -160,6 +204,9 @@ def name_site(app, config):
 
 def setup(app):
     """Register with Sphinx."""
+    app.add_css_file(COLORS_FILE)
+    # Before the pages, which name a style sheet with a sum of its content.
+    app.connect("builder-inited", write_colors)
     app.connect("config-inited", name_site)
     app.connect("html-page-context", introduce, priority=900)
     app.connect("build-finished", draw)

@@ -8,26 +8,23 @@ import ast
 import re
 import shutil
 from html import escape
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 from docutils import nodes
 
+from workshop import measured
 from workshop.experiments import location
 from workshop.page.explorer_page import Code
 from workshop.page.frames import SITE
+from workshop.running.json_files import json_text
 
 PAGES, RESULTS = "code/", "_static/results/"
 CODE = re.compile(rf'href="(?:\.\./)*{PAGES}([a-z0-9_/]+)\.html#')
 TABLE = re.compile(rf'href="(?:\.\./)*{RESULTS}([A-Za-z0-9_/-]+)\.json"')
 TABLES = re.compile(r"<li data-tables>(.*?)</li>")
 # What computes the tables that no experiment does.
-OTHERS = {
-    "speed-cpu": "make bench",
-    "whole-models": "make bench",
-    "zoo": "make test-others",
-}
+OTHERS = {"speed-cpu": "make bench", "whole-models": "make bench", "zoo": "make test-others"}
 
 
 def computed(tables):
@@ -89,12 +86,8 @@ def lines_of_names(statements, before=""):
         if isinstance(node, ast.ClassDef):
             found |= lines_of_names(node.body, f"{before}{node.name}.")
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
-            assigned = (
-                node.targets if isinstance(node, ast.Assign) else [node.target]
-            )
-            found |= {
-                before + ast.unparse(name): node.lineno for name in assigned
-            }
+            assigned = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {before + ast.unparse(name): node.lineno for name in assigned}
     return found
 
 
@@ -106,9 +99,7 @@ def pages_of_code(app):
     for path in linked(app, CODE):
         module = path.replace("/", ".")
         text = text_of(module)
-        code = app.builder.highlighter.highlight_block(
-            text, "python", linespans="line"
-        )
+        code = app.builder.highlighter.highlight_block(text, "python", linespans="line")
         for name, line in lines_of_names(ast.parse(text).body).items():
             code = code.replace(f'id="line-{line}"', f'id="{name}"')
         # A phone is narrow.
@@ -125,8 +116,8 @@ def copy_tables(app, exception):
         for name in linked(app, TABLE):
             file = folder / f"{name}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            table = files("workshop") / "results" / f"{name}.json"
-            file.write_bytes(table.read_bytes())
+            text = json_text(measured.load(name)) + "\n"
+            file.write_text(text, encoding="utf-8")
 
 
 def setup(app):

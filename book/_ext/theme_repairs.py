@@ -15,11 +15,7 @@ from sphinx.util.fileutil import copy_asset
 from sphinx.util.typing import stringify_annotation
 
 # The script, its fonts, and the TeX packages that a formula may need.
-MATHJAX_PARTS = (
-    "tex-chtml.js",
-    "output/chtml/fonts/woff-v2",
-    "input/tex/extensions",
-)
+MATHJAX_PARTS = ("tex-chtml.js", "output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 # The extensions for proofs and exercises give these to each box of a page.
@@ -29,9 +25,7 @@ DOUBLED_IDS = {"proof", "proof-content", "exercise-content", "solution-content"}
 def number_doubled_ids(app, doctree):
     """Number ids that several elements of a page have."""
     boxes = [
-        node
-        for node in doctree.findall(nodes.Element)
-        if DOUBLED_IDS.intersection(node["ids"])
+        node for node in doctree.findall(nodes.Element) if DOUBLED_IDS.intersection(node["ids"])
     ]
     for number, node in enumerate(boxes, start=1):
         node["ids"] = [f"{name}-{number}" for name in node["ids"]]
@@ -72,9 +66,7 @@ def stack_tables(app, doctree):
 def copy_mathjax(app, exception):
     """Copy what the pages use of MathJax out of the installed package."""
     if exception is None and app.builder.format == "html":
-        package = Path(
-            importlib.util.find_spec("sphinx-mathjax-offline").origin
-        ).parent
+        package = Path(importlib.util.find_spec("sphinx-mathjax-offline").origin).parent
         for part in MATHJAX_PARTS:
             source, target = (
                 package / "static/mathjax" / part,
@@ -88,8 +80,7 @@ def drop_thebe(app, pagename, templatename, context, doctree):
     context["script_files"] = [
         script
         for script in context["script_files"]
-        if "thebe"
-        not in f"{script.filename} {script.attributes.get('body', '')}".lower()
+        if "thebe" not in f"{script.filename} {script.attributes.get('body', '')}".lower()
     ]
 
 
@@ -160,9 +151,7 @@ def mend_body(app, pagename, templatename, context, doctree):
             line.name = "span"
     tie(soup)
     split_names(soup)
-    context["body"] = CODE.sub(
-        lambda block: block[1] + code[int(block[2])], str(soup)
-    )
+    context["body"] = CODE.sub(lambda block: block[1] + code[int(block[2])], str(soup))
 
 
 def mend_pages(app, exception):

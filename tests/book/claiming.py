@@ -141,8 +141,7 @@ WORDS = (
     " sixteen seventeen eighteen"
 ).split()
 IN_TEXT = re.compile(
-    rf"((?:(?<!\d)[-−])?\d[\d,]*(?:\.\d+)?)|\b({'|'.join(WORDS)}|twice|half)\b",
-    flags=re.IGNORECASE,
+    rf"((?:(?<!\d)[-−])?\d[\d,]*(?:\.\d+)?)|\b({'|'.join(WORDS)}|twice|half)\b", flags=re.IGNORECASE
 )
 SPELLED = {word: str(i) for i, word in enumerate(WORDS)} | {"twice": "2", "half": "0.5"}
 

@@ -1,6 +1,5 @@
 """What chapters claim in their prose is so, and what they say in numbers is claimed."""
 
-import json
 from importlib import import_module
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def depth(pond):
 
 def test_a_wrong_number_a_deaf_claim_and_what_nobody_claims_are_noticed(monkeypatch):
     monkeypatch.setattr(measured, "names", lambda: ["ponds"])
-    monkeypatch.setattr(measured, "_text", {"ponds": json.dumps(TABLE)}.__getitem__)
+    monkeypatch.setattr(measured, "_tables", lambda: {"ponds": TABLE})
     claims, page = (
         Claims("ponds", {"": ["like it better"], "names": ["no numbers"]}),
         sentences(CELLS),

@@ -14,7 +14,7 @@ from docutils.core import publish_doctree
 from docutils.utils import new_document
 from sphinx.errors import ConfigError, ExtensionError
 
-from book._ext import launch, palette, site_head
+from book._ext import launch, site_head
 from book._ext.chapter import CLAIMS, read
 from book._ext.folding import FoldCells, changes, first_line, fold, shows
 from book._ext.theme_repairs import COLUMN, LINE, stack_tables, tie
@@ -295,7 +295,7 @@ def rules(sheet):
 
 
 def test_both_themes_name_every_color_that_can_be_seen_and_paper_is_light():
-    sheet = palette.style_sheet()
+    sheet = site_head.style_sheet()
     (root, light), (dark_root, dark), *_ = rules(sheet)
     assert (root, dark_root) == (":root", 'html[data-theme="dark"]')
     assert list(light) == list(dark) == [*METHODS, "shared", "ink", "muted", "doubt"]

@@ -10,12 +10,21 @@ from scripts.browsing import PHONE, open_context, visit
 from scripts.check_site import accessible
 from tests.browser.test_live_engine import by_layer
 from workshop import measured
-from workshop.drawings import DIGITS, LETTERS, PEN, jittered, scribble, seen
+from workshop.drawn_digits import (
+    DIGITS,
+    LETTERS,
+    MEMBERS,
+    PEN,
+    SIZES,
+    from_text,
+    jittered,
+    seen,
+    unpacked,
+)
 from workshop.experiments import mc_dropout as dropout
 from workshop.experiments.digit_networks import TRIES
 from workshop.page.digit import EXAMPLES, SCRIPT, script
 from workshop.page.live import trainer_scripts
-from workshop.stored_networks import MEMBERS, SIZES, unpacked
 
 PAGE = "book/learning/uncertainty.html"
 ROWS = {row["method"]: row for row in measured.load("digit-networks")["rows"]}
@@ -63,7 +72,8 @@ def test_the_page_sees_what_the_package_sees(functions):
     rng = np.random.default_rng(5)
     drawings = [[], [np.array([[0.3, 0.4]])], *DIGITS.values(), *LETTERS.values()]
     drawings += [jittered(drawing, rng) for drawing in drawings[2:]]
-    drawings += [scribble(rng) for _ in range(10)]
+    scribbles = rng.integers(8, 93, (10, 7, 2))  # one stroke through random points, rounded
+    drawings += [from_text("~" + " ".join(f"{x},{y}" for x, y in one)) for one in scribbles]
     given = [[stroke.tolist() for stroke in drawing] for drawing in drawings]
     for pen in (PEN, 0.01, 0.12):
         said = functions.evaluate(

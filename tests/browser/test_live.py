@@ -10,7 +10,7 @@ from scripts.check_site import accessible
 from tests.browser import small
 from tests.browser.small import OTHER, USUAL, swipe
 from workshop.page.live import live as in_jupyter
-from workshop.page.live import reference_band, toys, trainer_scripts, trainer_state
+from workshop.page.live import toys, trainer_scripts, trainer_state
 
 TOUCH = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
@@ -513,7 +513,7 @@ COMPARED = {
     "prior_scale": 2, "initial_std": 0.1, "task": "regression", "noise": 0.1,
     "points": toys.points("gap", 0.1, 3).tolist(),
 }  # fmt: skip
-BEHIND = reference_band.checked_band(
+BEHIND = trainer_state.checked_band(
     {"x": X, "mean": np.sin(1.5 * X), "std": STD, "label": "NUTS"}, COMPARED
 )
 # What it does not belong to, and what is then said.

@@ -829,13 +829,12 @@ def book_page(browser, tmp_path, monkeypatch):
     html = figure._repr_mimebundle_()["text/html"].replace("ensedu-site:", "")
     link = '<a class="ensedu-set" href="#fig-a:members=8&method=rank1&zoom=layer">eight</a>'
     css = (BOOK / "_css" / "figures.css").read_text(encoding="utf-8")
-    own = (BOOK / "workshop" / "page" / "xray.js").read_text(encoding="utf-8")
     body = (
         "<div class='bd-header-article' style='position: fixed; top: 0'></div>"
         f"<p>{link}</p><div style='height: 300px'></div>"
         f"<figure>{html}</figure><p>{link}</p>{small.TALL}<p>{link}</p>"
     )
-    small.write(tmp_path / "empty.html", "A chapter", body, css, BUNDLE.classic(), own)
+    small.write(tmp_path / "empty.html", "A chapter", body, css, BUNDLE.classic())
     with small.opening(browser, tmp_path.as_uri() + "/") as open_one:
         yield open_one
 

@@ -164,10 +164,7 @@ def score(net: nn.Module, x: Tensor, y: Array) -> dict[str, float]:
     """Return what the mixture of members is worth, one member, and how far they differ."""
     p = uncertainty.softmax(predict(net, x).double().numpy())
     nll = uncertainty.categorical_nll(p, y)
-    found = {
-        "nll": uncertainty.mixture_nll(nll).mean(),
-        "members_nll": nll.mean(),
-    }
+    found = {"nll": uncertainty.mixture_nll(nll).mean(), "members_nll": nll.mean()}
     if len(p) > 1:
         found |= {
             "disagreement": uncertainty.disagreement(p),

@@ -229,12 +229,6 @@ EXPERIMENT = Experiment(
     "the settings were fixed on data of other seeds",
     cases=[BASE | changed for changed in ({}, *CHANGES.values(), *BESIDES)],
     run=run,
-    settings={
-        "data": list(range(10)),
-        "starts": 4,
-        "lr": 0.01,
-        "batch_size": 20,
-        "passes": 400,
-    },
+    settings={"data": list(range(10)), "starts": 4, "lr": 0.01, "batch_size": 20, "passes": 400},
     summarize=summarize,
 )

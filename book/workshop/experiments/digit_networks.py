@@ -25,18 +25,20 @@ from ensedu.priors import Normal
 from ensedu.torch import mlp, twins
 from ensedu.torch.base import seeded
 from ensedu.torch.losses import softmax_cross_entropy
-from workshop.drawings import LETTERS, jittered, seen
-from workshop.experiments import mc_dropout as dropout
-from workshop.experiments.shared import fit
-from workshop.running.experiment import Experiment
-from workshop.stored_networks import (
+from workshop.drawn_digits import (
+    LETTERS,
     MEMBERS,
     SIZES,
     SURE,
     Arrays,
+    jittered,
     packed,
     probabilities,
+    seen,
 )
+from workshop.experiments import mc_dropout as dropout
+from workshop.experiments.shared import fit
+from workshop.running.experiment import Experiment
 
 #: Drawn letters.
 NUMBER = 360

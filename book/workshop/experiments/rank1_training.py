@@ -343,10 +343,7 @@ TUNING = Experiment(
     budget="three learning rates a contestant, epochs and batches as in rank1-training",
     cases=[{"contestant": name, "lr": lr} for name in RECIPES for lr in RATES],
     run=tune,
-    settings={
-        "splits": 3,
-        **{name: SETTINGS[name] for name in ("batch_size", "epochs", "passes")},
-    },
+    settings={"splits": 3, **{name: SETTINGS[name] for name in ("batch_size", "epochs", "passes")}},
     summarize=best_rates,
 )
 EXPERIMENT = Experiment(

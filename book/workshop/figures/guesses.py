@@ -10,7 +10,7 @@ import numpy as np
 from workshop import measured
 from workshop.experiments import deep_ensembles, uncertainty
 from workshop.figures.cost.speed_and_memory import WIDE, Times
-from workshop.page.computed.guessing import Guess
+from workshop.page.computed import Guess
 
 NOISE, PLACE = 0.2, "gap"
 #: The examples that a layer was timed with.

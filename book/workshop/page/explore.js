@@ -1,10 +1,9 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
 import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, keepAbove, mark, onPage, rewrite } from "./common/figures.js";
+import { DARK, FORCED, setUpXRay, theme } from "./xray.js";
 
 const PHONE = matchMedia("(max-width: 600px)");
-const FORCED = matchMedia("(forced-colors: active)");
-const DARK = matchMedia("(prefers-color-scheme: dark)");
 const CALM = matchMedia("(prefers-reduced-motion: reduce)");
 const MARGIN = matchMedia("(min-width: 1200px)"); // from here on one is empty beside the text
 const LOOKS = ["wide-light", "narrow-light", "wide-dark", "narrow-dark"];
@@ -12,10 +11,7 @@ const PAPER = LOOKS[0];
 const CROSSING = 250; // ms from a frame to the next
 const STILL = 24; // pixels that a page may scroll below a finger that taps
 
-const shownLook = () => {
-  const dark = FORCED.matches ? DARK.matches : document.documentElement.dataset.theme === "dark";
-  return `${PHONE.matches ? "narrow" : "wide"}-${dark ? "dark" : "light"}`;
-};
+const shownLook = () => `${PHONE.matches ? "narrow" : "wide"}-${theme()}`;
 
 // All frames of a look come as one script, in which what they share stands once.
 const packs = new Map();
@@ -352,6 +348,7 @@ const setUp = (root, number) => {
 export const begin = () => onPage("body", () => {
   const roots = document.querySelectorAll(".ensedu-explorer:has(> .ensedu-sliders)");
   roots.forEach((root, i) => setUp(root, i + 1));
+  document.querySelectorAll(".ensedu-xray").forEach(setUpXRay);
   arrive();
   // A link in the text stays where it is: what it changes is seen beside it.
   document.addEventListener("click", (event) => {

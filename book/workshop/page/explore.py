@@ -11,9 +11,9 @@ import matplotlib.figure
 import numpy as np
 
 from ensedu.common import book_build, checks
-from workshop.page import explorer_page, slider_checks
+from workshop.page import controls, explorer_page
 from workshop.page.controls import as_read, kind, setting, words
-from workshop.page.frames import check_letters, ranges
+from workshop.page.frames import ranges
 from workshop.page.scripts import Bundle
 from workshop.plot.moving import Computed
 from workshop.plot.style import look, png
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUNDLE", "DrawnFigure", "Explorer", "explore"]
 
-BUNDLE = Bundle("enseduExplore", ("common/figures", "explore"), dict)
+BUNDLE = Bundle("enseduExplore", ("common/figures", "xray", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider
@@ -95,8 +95,8 @@ def explore(
     TypeError, ValueError
         For more than three sliders, values that are missing, repeated or arrays, too many frames,
         a start that is not among the values, a function that does not take the sliders' names, what
-        `draw` or `alt` return of a wrong type, axes or color ranges that change without a reason,
-        and a table that does not exist.
+        `draw` or `alt` return of a wrong type, and axes or color ranges that change without a
+        reason.
 
     Examples
     --------
@@ -122,20 +122,20 @@ def explore(
         if not isinstance(text, str):
             raise TypeError(f"{title} must be a string, got {checks.describe(text)}")
     checks.boolean("stays", stays)
-    slider_checks.figure_name(name)
+    controls.figure_name(name)
     if len(sliders) > MOST_SLIDERS:
         raise ValueError(
             f"sliders must be up to {MOST_SLIDERS} keyword arguments such as width=[5, 50], "
             f"got {list(sliders)}"
         )
-    choices = {title: slider_checks.options(title, values) for title, values in sliders.items()}
+    choices = {title: controls.checked_options(title, values) for title, values in sliders.items()}
     frames = prod(map(len, choices.values()))
     if frames > MOST_FRAMES and formula is None:
         sizes = " x ".join(f"{len(values)} of {title}" for title, values in choices.items())
         raise ValueError(f"sliders have {sizes} = {frames} frames, accepted are {MOST_FRAMES}")
-    slider_checks.check_names("draw", draw, choices)
-    slider_checks.check_alt(alt, choices)
-    values = slider_checks.first_values(start, choices)
+    controls.check_names("draw", draw, choices)
+    controls.check_alt(alt, choices)
+    values = controls.first_values(start, choices)
     if linked is not None:
         _check_linked(linked, choices)
     return Explorer(
@@ -251,12 +251,6 @@ class FrameSource:
         if key not in self._pngs:
             self._pngs[key] = png(self.figure(values))
         return self._pngs[key]
-
-    def readable(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
-        """Return the figure for these values, whose letters can be read on a page."""
-        figure = self.figure(values)
-        check_letters(figure, look())
-        return figure
 
     def figure(self, values: Mapping[str, Any]) -> matplotlib.figure.Figure:
         """Return the figure for these values, as it was drawn."""

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ensedu.common import checks
-from workshop import measured
-from workshop.page import computed, figure_numbers, slider_checks
-from workshop.page.controls import controls, live_sentence, setting
+from workshop.page import computed, figure_numbers
+from workshop.page.controls import controls, live_sentence, setting, states_of
 from workshop.page.frames import FRAMES, SITE, Frames, embedded, read_beside_picture
 
 TALL = 1.75  # heights of a phone's frame, in its widths, from which on it fills the screen
@@ -24,8 +23,8 @@ def page(explorer: Any, folder: Path) -> str:
     """Draw all frames into `folder`; return the first one, the sliders, and what moves them."""
     source, choices, values = explorer.source, explorer.choices, explorer.values
     # A page computes all but the first setting of a formula.
-    states = slider_checks.states(choices) if explorer.formula is None else [values]
-    draws = [partial(source.readable, state) for state in states]
+    states = states_of(choices) if explorer.formula is None else [values]
+    draws = [partial(source.figure, state) for state in states]
     named = {"name": explorer.name, "caption": explorer.caption, "group": explorer.group}
     data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
     data += " data-stays" * (explorer.stays and bool(choices))
@@ -138,13 +137,10 @@ def text(tables: Iterable[str], code: Code | None) -> str:
 
 
 def checked_tables(table: Any) -> tuple[str, ...]:
-    """Return the names of measured tables: one, several, or none; each must exist."""
+    """Return the names of measured tables: one, several, or none."""
     named = [table] if isinstance(table, str) else table
     if not isinstance(named, Sequence) or not all(isinstance(name, str) for name in named):
         raise TypeError(f"table must be a name or several, got {checks.describe(table)}")
-    for name in named:
-        if name not in measured.names():
-            raise ValueError(f"table must be in book/workshop/results, got {checks.describe(name)}")
     return tuple(dict.fromkeys(named))
 
 

@@ -2,10 +2,13 @@
 
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +19,9 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from workshop.page.figure_numbers import Series, numbers
+from workshop.plot import style
 from workshop.plot.panels import KEPT, POINTED, PRESSED
-from workshop.plot.renderings import Rendering, color_mapped, renderings
-from workshop.plot.style import LOOKS, Look
+from workshop.plot.style import DARK, INK, LOOKS, Look, house_style, rendering
 
 SITE = "ensedu-site:"  # stands before an address of the site until a page knows where it lies
 FRAMES = f"{SITE}_static/frames/"
@@ -30,7 +33,30 @@ SCRIPT = 0.7  # of its letters, in a formula
 ELEMENTS = re.compile(r"(?<=>)\n")
 MOST_KB = 500  # gzipped, of all that a figure fetches when a reader begins to move it
 SCRIPTS = re.compile(r"\$[^$]*[_^][^$]*\$")
+HEAD = re.compile(r"\A.*?(?=<svg )", flags=re.DOTALL)
+UNSEEN = re.compile(r"<metadata>.*?</metadata>|<!--.*?-->", flags=re.DOTALL)
+INDENT = re.compile(r"\n\s+")
+PATH = re.compile(r'(?<= d=")[^"]*(?=")')
+PART = re.compile(r"([MLQCz])([^MLQCz]*)")
+FINE = 100  # of a point, a hundred of which are more than a screen shows of an inch
+COLOR = re.compile(r'(?<=: )#[0-9a-f]{6}(?=[;"])')  # a color in a style
 Draw = Callable[[], matplotlib.figure.Figure]
+Read = Callable[[matplotlib.figure.Figure], Any]
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """One SVG, its size in pixels, a hundred an inch, and what was read off a light figure."""
+
+    svg: str
+    width: int
+    height: int
+    read: Any = None
+
+    @property
+    def size(self) -> list[int]:
+        """Width and height."""
+        return [self.width, self.height]
 
 
 class Frames:
@@ -41,19 +67,15 @@ class Frames:
     """
 
     def __init__(
-        self,
-        draws: Sequence[Draw],
-        folder: Path,
-        first: int = 0,
-        read: Callable[[matplotlib.figure.Figure], Any] = lambda figure: None,
+        self, draws: Sequence[Draw], folder: Path, first: int = 0, read: Read = lambda figure: None
     ) -> None:
-        self.drawn = [renderings(draw, read) for draw in draws]
+        self.drawn = [renderings(partial(readable, draw), read) for draw in draws]
         content = "".join(drawn[look].svg for drawn in self.drawn for look in LOOKS)
         self.key = hashlib.sha256(content.encode()).hexdigest()[:16]
         folder.mkdir(parents=True, exist_ok=True)
         self.first = first
-        for look, rendering in self.drawn[first].items():
-            (folder / self.file(look)).write_text(rendering.svg, encoding="utf-8")
+        for look, drawn in self.drawn[first].items():
+            (folder / self.file(look)).write_text(drawn.svg, encoding="utf-8")
         if len(self.drawn) > 1:
             for look in LOOKS:
                 text = packed([drawn[look].svg for drawn in self.drawn], f"{self.key}-{look.name}")
@@ -80,10 +102,7 @@ class Frames:
 
     def sizes(self) -> list[list[int]]:
         """Return width and height of each frame in pixels: wide, then narrow."""
-        return [
-            [size for narrow in (False, True) for size in _size(drawn[Look(narrow)])]
-            for drawn in self.drawn
-        ]
+        return [[*drawn[Look(False)].size, *drawn[Look(True)].size] for drawn in self.drawn]
 
     def room(self) -> str:
         """Return a style: width / height of the tallest frame, wide and narrow."""
@@ -112,8 +131,86 @@ class Frames:
         return FRAMES + self.file(look)
 
     def _sized(self, look: Look) -> str:
-        width, height = _size(self.drawn[self.first][look])
+        width, height = self.drawn[self.first][look].size
         return f'width="{width}" height="{height}"'
+
+
+def renderings(draw: Draw, read: Read = lambda figure: None) -> dict[Look, Rendering]:
+    """Draw a figure in each look: wide and narrow, light and dark.
+
+    For a dark page each color of the palette is exchanged for that of `DARK`. A figure with a
+    color map is drawn once more: there the map is another.
+    """
+    drawn = {}
+    for narrow in (False, True):
+        light, dark = Look(narrow), Look(narrow, dark=True)
+        figure, drawn[light] = _draw_in_look(draw, read, light)
+        other = _draw_in_look(draw, read, dark)[1] if color_mapped(figure) else drawn[light]
+        drawn[dark] = Rendering(in_dark(other.svg), other.width, other.height)
+    return drawn
+
+
+def in_dark(svg: str) -> str:
+    """Exchange the colors of a light page for those of a dark one."""
+    svg = COLOR.sub(lambda found: DARK.get(found[0], found[0]), svg)
+    # What is black has no color in SVG, and takes that of the whole.
+    return svg.replace("<svg ", f'<svg fill="{DARK[INK]}" ', 1)
+
+
+def _draw_in_look(draw: Draw, read: Read, look: Look) -> tuple[matplotlib.figure.Figure, Rendering]:
+    buffer = io.StringIO()
+    with rendering(look):
+        figure = draw()
+        found = read(figure)
+        with house_style():
+            figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    width, height = (round(100 * inches) for inches in figure.get_size_inches())
+    return figure, Rendering(compact(buffer.getvalue()), width, height, found)
+
+
+def color_mapped(figure: matplotlib.figure.Figure) -> list[Any]:
+    """List what takes its colors from a color map."""
+    return [
+        artist
+        for axes in figure.axes
+        for artist in (*axes.collections, *axes.images)
+        if artist.get_array() is not None
+    ]
+
+
+def compact(svg: str) -> str:
+    """Return an SVG of Matplotlib without remarks and indents, its paths in hundredths of a point.
+
+    A path goes on from where it is, so that equal steps are equal text, which packs well. Each
+    place is rounded before steps are taken between them, so no error adds up.
+    """
+    svg = UNSEEN.sub("", HEAD.sub("", svg, count=1))
+    return PATH.sub(lambda path: _in_steps(path[0]), INDENT.sub("\n", svg))
+
+
+def _in_steps(path: str) -> str:
+    """Return a path whose places are steps from the place before; it begins where it did."""
+    found, here, start = [], (0, 0), (0, 0)
+    for letter, written in PART.findall(path):
+        if letter == "z":
+            found.append("z")
+            here = start
+            continue
+        values = [round(FINE * float(number)) for number in written.split()]
+        places = list(zip(values[::2], values[1::2], strict=True))
+        if letter == "M":
+            [start] = places
+            found.append(f"M{_text(start[0])} {_text(start[1])}")
+        else:
+            steps = " ".join(f"{_text(x - here[0])} {_text(y - here[1])}" for x, y in places)
+            found.append(letter.lower() + steps)
+        here = places[-1]
+    return "\n".join(found)
+
+
+def _text(hundredths: int) -> str:
+    whole = f"{hundredths / FINE:.2f}".rstrip("0").rstrip(".")
+    return "0" if whole == "-0" else whole
 
 
 def packed(frames: Sequence[str], name: str) -> str:
@@ -129,10 +226,6 @@ def packed(frames: Sequence[str], name: str) -> str:
 
 def _kilobytes(text: str) -> float:
     return len(gzip.compress(text.encode(), mtime=0)) / 1000
-
-
-def _size(rendering: Rendering) -> tuple[int, int]:
-    return rendering.width, rendering.height
 
 
 def embedded(data: Any) -> str:
@@ -198,6 +291,13 @@ def _bands(figure: matplotlib.figure.Figure, called: str) -> list[Rectangle]:
 
 def _ends(band: Rectangle) -> tuple[float, float]:
     return 1 - band.get_bbox().y1, 1 - band.get_bbox().y0
+
+
+def readable(draw: Draw) -> matplotlib.figure.Figure:
+    """Return a figure whose letters can be read on a page."""
+    figure = draw()
+    check_letters(figure, style.look())
+    return figure
 
 
 def check_letters(figure: matplotlib.figure.Figure, look: Look) -> None:

@@ -27,15 +27,15 @@ BOOLS = (bool, np.bool_)
 def attempt(value: Any, *, wanted: Any) -> None:
     """Print one line on a reader's value: unfinished, right, or how it differs from ``wanted``.
 
-    ``wanted`` is a number, an array, a text, or lists, tuples and dictionaries of them. Numbers are
-    equal to nine digits. Whatever the value is, no error is raised.
+    ``wanted`` is a number, an array, or lists and tuples of them. Numbers are equal to nine digits.
+    Whatever the value is, no error is raised.
 
     >>> attempt(..., wanted=3)
     Your turn: replace the dots, then run this cell.
     >>> attempt(None, wanted=3)
     Not yet: you gave None, wanted is one number.
-    >>> attempt({"weight": [1.0, 2.0]}, wanted={"weight": [1.0, 2.0, 3.0]})
-    Not yet: under 'weight', the shape is (2,), wanted is (3,).
+    >>> attempt([1.0, 2.0], wanted=[1.0, 2.0, 3.0])
+    Not yet: the shape is (2,), wanted is (3,).
     """
     try:
         fault = UNFINISHED if _unfinished(value) else _difference(value, wanted)
@@ -60,24 +60,11 @@ def _unfinished(value: Any) -> bool:
 
 def _difference(value: Any, wanted: Any) -> str:
     """Say how a value differs from what is wanted; nothing if it does not."""
-    if isinstance(wanted, dict):
-        return _by_key(value, wanted)
     if isinstance(wanted, (list, tuple)) and not all(map(_plain, wanted)):
         return _by_item(value, wanted)
     if not isinstance(wanted, BOOLS) and (array := _array(wanted)) is not None:
         return _by_number(value, array)
     return "" if bool(value == wanted) else _other(value, wanted)
-
-
-def _by_key(value: Any, wanted: dict) -> str:
-    if not isinstance(value, dict):
-        return _other(value, wanted)
-    if missing := [key for key in wanted if key not in value]:
-        return f"{missing[0]!r} is missing"
-    if extra := [key for key in value if key not in wanted]:
-        return f"{extra[0]!r} is one too many"
-    faults = ((key, _difference(value[key], wanted[key])) for key in wanted)
-    return next((f"under {key!r}, {fault}" for key, fault in faults if fault), "")
 
 
 def _by_item(value: Any, wanted: list | tuple) -> str:

@@ -14,7 +14,7 @@ from ensedu.data import gap
 from ensedu.methods import METHODS
 from ensedu.xray import XRay, xray
 from workshop import measured
-from workshop.page import slider_checks
+from workshop.page.controls import figure_name
 from workshop.page.frames import FRAMES, embedded
 
 __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
@@ -85,7 +85,7 @@ def xray_figure(
     """
     for title, text in {"alt": alt, "caption": caption}.items():
         checks.text(title, text)
-    slider_checks.figure_name(name)
+    figure_name(name)
     checks.one_of("zoom", zoom, ZOOMS)
     for control in hides:
         checks.one_of("hides", control, CONTROLS)

@@ -5,12 +5,11 @@
 known, `forest` those that are pooled over data sets; `panels` makes axes for others.
 """
 
+from workshop.plot.curves import Belief, growth_curves, predictive_bands
 from workshop.plot.effect_intervals import effect_intervals
 from workshop.plot.figure_key import figure_key
 from workshop.plot.forest import PooledEffect, forest
-from workshop.plot.growth import growth_curves
 from workshop.plot.panels import panels
-from workshop.plot.predictive_bands import Belief, predictive_bands
 from workshop.plot.style import (
     LABELS,
     LINES,

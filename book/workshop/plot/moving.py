@@ -20,7 +20,7 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 
-from workshop.plot.growth import growth_curves
+from workshop.plot.curves import growth_curves
 from workshop.plot.panels import LEADER
 from workshop.plot.style import DARK, house_style
 from workshop.plot.text_layout import SMALL

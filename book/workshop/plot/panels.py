@@ -430,11 +430,7 @@ def write_key(figure: Figure, entries: Mapping[str, dict[str, Any]]) -> None:
     for words, (x, row) in _key_places(entries).items():
         style = dict(entries[words])
         band = style.pop("band", 0)
-        x, y, size = (
-            EDGE + x,
-            high - EDGE - (row + 0.5) * LINE,
-            _sample_inches(entries[words]),
-        )
+        x, y, size = (EDGE + x, high - EDGE - (row + 0.5) * LINE, _sample_inches(entries[words]))
         if band:
             box = Rectangle((x, y - 0.065), size, 0.13, color=style["color"], alpha=band, lw=0)
             box.set_transform(inch)

@@ -27,8 +27,7 @@ from ensedu.colors import SHARED as SHARED
 from ensedu.colors import STYLES
 from ensedu.common import checks
 from ensedu.methods import METHODS
-from workshop.plot.fonts import LETTERS
-from workshop.plot.text_layout import number_in_words
+from workshop.plot.text_layout import LETTERS, number_in_words
 
 if plain := [key for key in METHODS if key not in STYLES]:
     raise ValueError(f"STYLES of ensedu/colors.py must have each method, got none for {plain}")

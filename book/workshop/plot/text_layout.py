@@ -1,17 +1,35 @@
-"""How wide a text will be, known before it is drawn, and numbers in few letters."""
+"""The letters of every figure, how wide a text will be in them, and numbers in few letters."""
 
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib import cbook
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, fontManager
 from matplotlib.textpath import text_to_path
 
-from workshop.plot.fonts import LETTERS
+_FAMILY = "Ensedu Roboto"
 
+#: Roboto, whatever fonts the machine has (scripts/fonts.py).
+FONTS = Path(__file__).with_name("fonts")
+#: Settings of Matplotlib. Signs that the font lacks, as an arrow, are Matplotlib's own.
+LETTERS: dict[str, Any] = {
+    "font.family": (_FAMILY, "DejaVu Sans"),
+    "mathtext.fontset": "custom",
+    "mathtext.rm": _FAMILY,
+    "mathtext.it": f"{_FAMILY}:italic",
+    "mathtext.bf": f"{_FAMILY}:bold",
+    "mathtext.cal": f"{_FAMILY}:italic",
+    "mathtext.fallback": "stixsans",
+    "text.hinting": "none",  # as wide in pixels as in an SVG
+}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 #: Points: the letters of ticks, entries, numbers and names beside axes.
 SMALL = 11
+
+for _file in sorted(FONTS.glob("*.ttf")):
+    fontManager.addfont(_file)
 
 
 @lru_cache(maxsize=4096)

@@ -26,8 +26,7 @@ class Experiment:
         argument of `run`, or both.
     """
 
-    #: Lower-case letters, digits, ``_`` and hyphens, in a folder or none; the table is
-    #: ``NAME.json``.
+    #: Lower-case letters, digits, ``_``, ``/`` and hyphens.
     name: str
     #: What the rows hold, with units, for who opens the file.
     about: str
@@ -49,9 +48,14 @@ class Experiment:
     #: Significant digits to which results, and the summary, are rounded.
     digits: int = 4
 
+    @property
+    def file(self) -> str:
+        """The file that holds the table, and all others of its module."""
+        return f"{self.run.__module__.rpartition('.')[2].replace('_', '-')}.json"
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", as_json("settings", self.settings))
-        cases = tuple(as_json(f"cases[{i}]", case) for i, case in enumerate(self.cases))
+        object.__setattr__(self, "settings", as_json(self.settings))
+        cases = tuple(map(as_json, self.cases))
         object.__setattr__(self, "cases", cases)
         for i, case in enumerate(cases):
             if (first := cases.index(case)) != i:

@@ -1,40 +1,19 @@
 """What was measured as JSON that people can read, too: a row, or a contestant, a line."""
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import Any
 
-from ensedu.common import checks
-
 DEPTH = 3  # what is nested no deeper stands on one line
 
 
-def as_json(name: str, value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """Return `value` as JSON would give it back, tuples as lists.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For what JSON cannot hold, such as an array, NaN, or a key that is no string; the message
-        says where in `name` it stands.
+    Raises ``TypeError`` or ``ValueError`` for what JSON cannot hold, such as an array, or NaN.
     """
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str):
-                raise TypeError(f"{name} must have strings as keys, got {checks.describe(key)}")
-        return {key: as_json(f"{name}[{key!r}]", item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_json(f"{name}[{i}]", item) for i, item in enumerate(value)]
-    if not isinstance(value, (str, int, float, type(None))):
-        raise TypeError(
-            f"{name} must be a string, a number, a bool, None, or a list or dict of them, "
-            f"got {checks.describe(value)}"
-        )
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
-    return float(value) if isinstance(value, float) else value  # a NumPy float64 is a float
+    return json.loads(json.dumps(value, allow_nan=False))
 
 
 def rounded(value: Any, digits: int = 4) -> Any:

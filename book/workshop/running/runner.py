@@ -25,6 +25,7 @@ from typing import Any
 from tqdm import tqdm
 
 from ensedu.common import checks
+from workshop import measured
 from workshop.running import code_digest, json_files
 from workshop.running.experiment import Experiment, case_key
 from workshop.running.machine import SETTINGS, machine
@@ -61,7 +62,7 @@ def compute_table(
     experiment
         The table.
     folder
-        Where ``NAME.json`` is written, at once and whole.
+        Where the table is written into the experiment's file, at once and whole.
     kept
         Where the folder ``NAME.rows`` keeps the rows until then; `folder` by default. Rows of other
         settings, code, versions, or another machine are computed anew.
@@ -108,16 +109,19 @@ def compute_table(
         "settings": experiment.settings,
     }
     if experiment.summarize is not None:
-        summary = json_files.as_json("summary", experiment.summarize(rows))
+        summary = json_files.as_json(experiment.summarize(rows))
         table["summary"] = json_files.rounded(summary, experiment.digits)
-    json_files.write_json(folder / f"{name}.json", table | {"rows": rows}, digits=None)
+    path = folder / experiment.file
+    tables = measured.tables_in(path) | {name: table | {"rows": rows}}
+    whole = tables[name] if [*tables] == [path.stem] else tables
+    json_files.write_json(path, whole, digits=None)
     shutil.rmtree(rows_folder)
     if seconds > LONGEST:
         _say(
             f"warning: {name} took {seconds / 60:.0f} minutes of one core, more than an hour on "
             f"two cores; its budget is: {experiment.budget}"
         )
-    return folder / f"{name}.json"
+    return path
 
 
 def _run_of(experiment: Experiment, where: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +239,7 @@ def run_case(run: Callable[..., Any], case: Case, settings: dict[str, Any]) -> O
     """Run one case; an error comes back as words, since not all exceptions can travel."""
     began = time.perf_counter()
     try:
-        results = json_files.as_json("results", run(**case, **settings))
+        results = json_files.as_json(run(**case, **settings))
         if both := sorted(results.keys() & case.keys()):
             raise ValueError(f"results must have other keys than the case, got {both}")
     except Exception:

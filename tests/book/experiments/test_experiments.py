@@ -19,6 +19,7 @@ import pytest
 from scripts.tables import on_page, speed, starts, whole, zoo
 from tests.errors import check_error
 from workshop import experiments, measured
+from workshop.drawn_digits import probabilities, unpacked
 from workshop.experiments import (
     EXPERIMENTS,
     QUESTIONS,
@@ -37,7 +38,6 @@ from workshop.experiments.__main__ import main
 from workshop.experiments.contest.tasks import TASKS
 from workshop.running import json_files
 from workshop.running.runner import LONGEST
-from workshop.stored_networks import probabilities, unpacked
 
 ROOT = Path(__file__).parents[3]
 
@@ -223,11 +223,7 @@ def test_settings_are_those_of_the_tuning_on_other_data(name):
 
 
 def test_all_contestants_had_as_many_tries():
-    for recipes in (
-        bandit.GRIDS,
-        networks.TRIES,
-        {n: r.tries for n, r in example.RECIPES.items()},
-    ):
+    for recipes in (bandit.GRIDS, networks.TRIES, {n: r.tries for n, r in example.RECIPES.items()}):
         assert len({len(tries) for tries in recipes.values()}) == 1
         assert all(len({str(one) for one in tries}) == len(tries) for tries in recipes.values())
 

@@ -15,13 +15,7 @@ from workshop.experiments import bandit as bandits
 from workshop.experiments import batch_ensemble_training as batch
 from workshop.experiments import bayesian_cnn as cnn
 from workshop.experiments import bayesian_cnn_images as seen
-from workshop.experiments import (
-    mc_dropout,
-    more_from_one_network,
-    next_task,
-    pruning,
-    starts,
-)
+from workshop.experiments import mc_dropout, more_from_one_network, next_task, pruning, starts
 from workshop.experiments import rank1_training as rank1
 from workshop.experiments import width as widths
 from workshop.experiments.shared import add_verdicts

@@ -120,10 +120,7 @@ def dragged(f):
     ways = (1 - rates * f.time[1]) ** np.arange(101)[:, None], np.exp(-np.outer(f.time, rates))
     trained, foreseen = (f.targets + (way * start) @ patterns.T for way in ways)
     top = trained[:, 0].argmax()
-    return (
-        [trained[top, 0], f.time[top], trained[-1, 0], f.time[-1]],
-        [*trained.T, *foreseen.T],
-    )
+    return ([trained[top, 0], f.time[top], trained[-1, 0], f.time[-1]], [*trained.T, *foreseen.T])
 
 
 def tug(f, points):

@@ -42,8 +42,7 @@ from workshop.figures.learning import deep_ensembles as deep
 from workshop.figures.learning import more_from_one_network
 from workshop.figures.learning import shootout as best
 from workshop.figures.theory import rank_1_perturbations
-from workshop.page.frames import ranges
-from workshop.plot.renderings import color_mapped
+from workshop.page.frames import color_mapped, ranges
 from workshop.plot.style import MARKERS, PAGE, PALETTE, Look
 
 SHOWING = [page for page in NOTEBOOKS if "explore(" in (ROOT / f"{page}.ipynb").read_text("utf-8")]

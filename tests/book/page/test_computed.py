@@ -12,14 +12,12 @@ import pytest
 
 from tests.book.looking import drawn, figures, too_much, words
 from workshop import measured
-from workshop.drawings import seen
+from workshop.drawn_digits import packed, probabilities, seen, unpacked
 from workshop.experiments.digit_networks import TRIES
 from workshop.figures.guesses import CHOICES, GUESSES
-from workshop.page.computed import BUNDLE, plain
-from workshop.page.computed.guessing import WORDS
+from workshop.page.computed import BUNDLE, WORDS, plain
 from workshop.page.digit import EXAMPLES, START, DrawDigit
 from workshop.plot.moving import PREFIX, bare, moving_parts
-from workshop.stored_networks import packed, probabilities, unpacked
 
 BOOK = Path(__file__).parents[3] / "book"
 NODE = shutil.which("node")

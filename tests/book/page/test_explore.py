@@ -16,9 +16,8 @@ from workshop import plot
 from workshop.page import figure_numbers
 from workshop.page import frames as frames_module
 from workshop.page.explore import explore
-from workshop.page.frames import FRAMES, Frames, check_letters
+from workshop.page.frames import FRAMES, Frames, check_letters, renderings
 from workshop.plot.panels import keep_in_sight, say_where_pointed
-from workshop.plot.renderings import renderings
 from workshop.plot.style import LOOKS
 
 

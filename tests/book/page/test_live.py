@@ -7,19 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from ensedu import counting
 from ensedu.data import gap
-from ensedu.methods import METHODS, size_option
+from ensedu.methods import METHODS
 from tests.book.looking import SIX, small
 from workshop import plot
-from workshop.page.live import (
-    live,
-    reference_band,
-    toys,
-    trainer_picture,
-    trainer_scripts,
-    trainer_state,
-)
+from workshop.page.frames import readable
+from workshop.page.live import live, toys, trainer_picture, trainer_scripts, trainer_state
 
 
 def test_points_beside_a_preset_keep_its_curve_and_its_noise():
@@ -47,25 +40,6 @@ def test_options_that_are_not_given_stay():
     assert (other["ensemble_size"], other["kl_weight"]) == (1, 1.0)
 
 
-@pytest.mark.parametrize("method", SIX)
-@pytest.mark.parametrize("data", ["gap", "blobs"])
-def test_shapes_are_those_of_the_layers(method, data):
-    M = 1 if method == "single" else 3
-    w = live(data=data, method=method, ensemble_size=M, width=7, head="variance")
-    shapes = trainer_state.shapes(w.state)[0]
-    state = {**w.state, "width": 7}
-    net = trainer_picture.network(state, state)
-    # Layers count from 0 there, with activations, and here without.
-    layers = list(dict.fromkeys(name.partition(".")[0] for name in net.params))
-    found = {}
-    for name, array in net.params.items():
-        layer, _, own = name.partition(".")
-        found[f"{layers.index(layer)}.{own}"] = array.shape
-    assert shapes == found
-    total = counting.mlp(trainer_state.sizes(w.state), method, **size_option(method, M)).total
-    assert sum(map(np.prod, shapes.values())) == total
-
-
 X = np.linspace(-4.6, 4.6, 47)
 GIVEN = {"x": X, "mean": np.sin(X), "std": 0.1 + 0.01 * X**2, "label": "NUTS"}
 OTHERS = {
@@ -77,22 +51,22 @@ OTHERS = {
 
 def test_a_band_is_rounded_and_belongs_to_one_model_of_one_set_of_points():
     state = live(width=7, hidden_layers=1, method="mean_field").state
-    band = reference_band.checked_band(GIVEN | {"std": list(GIVEN["std"])}, state)
-    assert band["label"] == "NUTS" and reference_band.checked_band(None, state) is None
-    for part in reference_band.PARTS:
+    band = trainer_state.checked_band(GIVEN | {"std": list(GIVEN["std"])}, state)
+    assert band["label"] == "NUTS" and trainer_state.checked_band(None, state) is None
+    for part in trainer_state.BAND:
         np.testing.assert_allclose(band[part], GIVEN[part], atol=0.51e-4)
-    assert set(OTHERS) == set(reference_band.MODEL)
-    assert reference_band.belongs(band, state, state)
+    assert set(OTHERS) == set(trainer_state.MODEL)
+    assert trainer_state.belongs(band, state, state)
     for key, value in OTHERS.items():
         other = {**state, key: value}
-        assert not reference_band.belongs(band, other, other), key
+        assert not trainer_state.belongs(band, other, other), key
     # How it is trained, and from where, changes no posterior.
-    assert set(trainer_state.FIELDS) - set(reference_band.MODEL) == {
+    assert set(trainer_state.FIELDS) - set(trainer_state.MODEL) == {
         "data", "seed", "ensemble_size", "start", "loss", "kl_weight", "lr", "weight_decay",
         "initial_std", "p",
     }  # fmt: skip
     # A side of a comparison has a method of its own.
-    assert not reference_band.belongs(band, state, {"method": "deep_ensemble"})
+    assert not trainer_state.belongs(band, state, {"method": "deep_ensemble"})
 
 
 def test_the_running_example_is_that_of_the_book():
@@ -191,7 +165,7 @@ def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
     w = small(method="mean_field", initial_std=0.1, lr=0.02, behind=BEHIND)
     shown = trainer_picture.TrainerPicture(w.state, behind=w._options["behind"])
     assert shown.alt().endswith("a mean-field BNN, and the band of NUTS.")
-    (axes,) = shown.readable().axes
+    (axes,) = shown.figure().axes
     assert {text.get_text() for text in axes.figure.texts + axes.texts} >= {"NUTS"}
     # Behind: NUTS is drawn first. The other band is that of curves, without the noise.
     nuts, own = (band.get_paths()[0].vertices for band in axes.collections[:2])
@@ -207,7 +181,7 @@ def test_a_still_has_the_band_behind_while_it_belongs_there(monkeypatch):
 def test_a_still_of_distributions_is_a_dot_each_around_the_prior():
     w = small(method="rank1", prior_scale=0.2)
     seen = trainer_picture.TrainerPicture(w.state, distributions=True)
-    (axes,) = seen.readable().axes
+    (axes,) = seen.figure().axes
     dots, ring = axes.lines
     means, stds = seen._trained[0].moments
     np.testing.assert_array_equal(dots.get_xydata(), np.stack([means, stds], axis=1))
@@ -229,5 +203,5 @@ def test_every_state_has_a_still_that_can_be_read(given):
     seen = trainer_picture.TrainerPicture(small(**given).state)
     for narrow in (False, True):
         with plot.rendering(plot.Look(narrow=narrow)):
-            assert isinstance(seen.readable(), plot.Figure)
+            assert isinstance(readable(seen.figure), plot.Figure)
     assert re.fullmatch(r"[A-Z0-9].*\.", seen.alt())

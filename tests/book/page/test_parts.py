@@ -109,75 +109,58 @@ def test_on_a_phone_no_button_stands_alone_in_its_row(name, options, columns):
 
 
 SIZES = {"1-50-50-1": [1, 50, 50, 1], "1-1000-1000-1": [1, 1000, 1000, 1]}
-SCORES = {
-    "deep_ensemble": {
-        ("CIFAR-10", "NLL"): (0.1134, 0.1141, 0.115), ("CIFAR-10", "accuracy, %"): 96.6,
-        "change": np.int8(-71), "from": "Nado et al.",
-    },
-    "Cauchy": {
-        ("CIFAR-10", "NLL"): (-0.2, np.float32(-0.125), 0), ("CIFAR-10", "accuracy, %"): 96,
-        "change": 5, "from": None,
-    },
-}  # fmt: skip
 
 
 def parsed(found):
     return BeautifulSoup(found.html(), "html.parser")
 
 
-def totals(*methods, sizes=SIZES, **options):
+def totals(*methods, **options):
     rows = {
         method: {
             name: counting.mlp(each, method, **size_option(method, 4))
-            for name, each in sizes.items()
+            for name, each in SIZES.items()
         }
         for method in methods
     }
     return method_table(rows, **options)
 
 
-def test_methods_come_in_their_order_with_a_decisive_cell_a_caption_and_a_corner():
+def test_methods_come_in_their_order_with_a_decisive_cell():
     found = totals(
-        "batch_ensemble", "single", "deep_ensemble", decisive=("batch_ensemble", "1-50-50-1"),
-        caption="Four members", corner="numbers of",
-    )  # fmt: skip
+        "batch_ensemble", "single", "deep_ensemble", decisive=("batch_ensemble", "1-50-50-1")
+    )
     assert repr(found).splitlines() == [
-        "Four members",
-        "numbers of      1-50-50-1  1-1000-1000-1",
+        "                1-50-50-1  1-1000-1000-1",
         "single network    2,701        1,004,001",
         "deep ensemble    10,804        4,016,004",
         "BatchEnsemble     3,812 ←      1,026,012",
     ]
-    page = parsed(found)
-    assert [cell.get_text() for cell in page.find_all("strong")] == ["3,812"]
-    assert page.caption.get_text() == "Four members"
-    assert page.thead.th.get_text() == "numbers of"
+    assert [cell.get_text() for cell in parsed(found).find_all("strong")] == ["3,812"]
 
 
-def test_groups_intervals_words_and_what_is_missing():
-    nll, accuracy = [*SCORES["Cauchy"]][:2]
-    formats = {nll: 3, accuracy: 1, "change": "{:+,} MB"}
-    found = method_table(SCORES, columns=formats, colors={"Cauchy": "rank1"})
+def test_groups_words_and_what_is_missing():
+    found = method_table({
+        "deep_ensemble": {("A", "x"): -1234, ("A", "y"): ("7", "0.5 ×"), "from": "Nado et al."},
+        "Cauchy": {("A", "x"): 5, ("A", "y"): ("12", "1 ×"), "from": None},
+    })  # fmt: skip
     assert repr(found).splitlines() == [
-        "                                CIFAR-10",
-        "                                     NLL    accuracy, %    change    from",
-        "deep ensemble     0.114   [0.113, 0.115]           96.6    −71 MB    Nado et al.",
-        "Cauchy           −0.125  [−0.200, 0.000]           96.0     +5 MB    –",
+        "                          A",
+        "                      x            y    from",
+        "deep ensemble    −1,234     7  0.5 ×    Nado et al.",
+        "Cauchy                5    12    1 ×    –",
     ]
     page = parsed(found)
-    methods = [row.get("data-method") for row in page.tbody.find_all("tr")]
-    assert methods == ["deep_ensemble", "rank1"]
+    assert [row.get("data-method") for row in page.tbody("tr")] == ["deep_ensemble", None]
     heads = [
         [(th.get_text(), th["scope"], th.get("colspan"), th.get("rowspan")) for th in row("th")]
-        for row in page.thead.find_all("tr")
+        for row in page.thead("tr")
     ]
     assert heads == [
-        [("CIFAR-10", "colgroup", "2", None), ("change", "col", None, "2"),
-         ("from", "col", None, "2")],
-        [("NLL", "col", None, None), ("accuracy, %", "col", None, None)],
-    ]  # fmt: skip
-    labels = [cell["data-label"] for cell in page.tbody.tr.find_all("td")]
-    assert labels == ["CIFAR-10, NLL", "CIFAR-10, accuracy, %", "change", "from"]
+        [("A", "colgroup", "2", None), ("from", "col", None, "2")],
+        [("x", "col", None, None), ("y", "col", None, None)],
+    ]
+    assert [cell["data-label"] for cell in page.tbody.tr("td")] == ["A, x", "A, y", "from"]
 
 
 ARRAY = np.arange(6.0).reshape(2, 3)
@@ -218,7 +201,7 @@ def told(capsys):
     ..., (ARRAY, ...), {"a": [1, (2, ...)], "b": 2}, np.array([1, ...], object),
 ])  # fmt: skip
 def test_unfinished_wherever_the_dots_are(told, value):
-    for wanted in (3, ARRAY, {"a": 1, "b": 2}, (ARRAY, 1), "text"):
+    for wanted in (3, ARRAY, (ARRAY, 1)):
         assert told(value, wanted) == UNFINISHED
 
 
@@ -227,7 +210,7 @@ def test_unfinished_wherever_the_dots_are(told, value):
     (1e12 + 1, 1e12), (1e-10, 0), (1 + 2j, 1 + 2j), (np.nan, np.nan), (np.inf, np.inf), ((), ()),
     (ARRAY.tolist(), ARRAY), (list(ARRAY), ARRAY), (ARRAY + 1e-10, ARRAY), (ARRAY > 2, ARRAY > 2),
     ([ARRAY, ARRAY[0]], (ARRAY, ARRAY[0])), (np.stack([ARRAY, ARRAY]), (ARRAY, ARRAY)),
-    ({"b": 2, "a": {"c": ARRAY}}, {"a": {"c": ARRAY}, "b": 2}), ("text", "text"), (True, True),
+    (True, True),
     (np.True_, True), (None, None), (["a", 1], ["a", 1]), (TENSOR, ARRAY), (ARRAY, TENSOR),
     ([TENSOR, TENSOR], (ARRAY, ARRAY)),
 ])  # fmt: skip
@@ -257,14 +240,10 @@ def test_right(told, value, wanted):
     ((ARRAY, ARRAY), (ARRAY, ARRAY[0]), "in item 2, the shape is (2, 3), wanted is (3,)"),
     ((ARRAY,), (ARRAY, WHOLE), "you gave 1, wanted are 2"),
     (None, (ARRAY, ARRAY[0]), "you gave None, wanted is a tuple of 2"),
-    ({"a": 1}, {"a": 1, "b": 2}, "'b' is missing"),
-    ({"a": 1, "b": 2}, {"a": 1}, "'b' is one too many"),
-    ({"a": (1, 2)}, {"a": (ARRAY, 2)}, f"under 'a', in item 1, you gave one number, {SHAPED}"),
-    (ARRAY, {"a": 1}, "you gave an array of shape (2, 3), wanted is a dictionary of 1"),
+    ({"a": 1}, ARRAY, f"you gave a dictionary of 1, {SHAPED}"),
     # Other kinds of things
     (None, ARRAY, f"you gave None, {SHAPED}"),
     ("word " * 100, 12, f"you gave the text '{WORDS}…', wanted is one number"),
-    ("right ", "right", "you gave the text 'right ', wanted is the text 'right'"),
     (torch.empty(2, 3, device="meta"), 3,
      "you gave an object of type Tensor, wanted is one number"),
     (torch.Tensor, 3, "you gave a function, wanted is one number"),

@@ -16,7 +16,8 @@ from matplotlib.ft2font import FT2Font
 from ensedu.methods import METHODS
 from tests.book.looking import LIGHT, contrast, linear
 from workshop import plot
-from workshop.plot import fonts, house_style, panels, rendering, style
+from workshop.page.frames import compact, in_dark, renderings
+from workshop.plot import house_style, panels, rendering, style
 from workshop.plot.panels import (
     decimal,
     ends_room,
@@ -24,11 +25,8 @@ from workshop.plot.panels import (
     number,
     ticks,
 )  # fmt: skip
-from workshop.plot.renderings import compact, in_dark, renderings
 from workshop.plot.style import DARK, LOOKS, PALETTE, Look
-from workshop.plot.text_layout import (
-    number_in_words,
-)  # fmt: skip
+from workshop.plot.text_layout import FONTS, number_in_words
 
 WHITE, NIGHT = "#ffffff", (18 / 255,) * 3
 SEEN = {"light": to_rgb, "dark": DARK.get}
@@ -46,7 +44,6 @@ VISION = [
     ),
 ]  # fmt: skip
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-FOLDER = Path(fonts.__file__).parent
 
 
 def test_a_method_without_a_style_is_named(monkeypatch):
@@ -202,7 +199,7 @@ def test_figures_are_written_in_the_packages_own_letters():
     ):  # fmt: skip
         with plot.house_style():
             found = findfont(FontProperties(weight=weight, style=slant))
-        assert Path(found) == FOLDER / f"Roboto-{file}.ttf"
+        assert Path(found) == FONTS / f"Roboto-{file}.ttf"
         assert set(map(ord, needed)) <= set(FT2Font(found).get_charmap())
 
 

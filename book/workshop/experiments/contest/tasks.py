@@ -31,7 +31,7 @@ from numpy.random import Generator
 from ensedu import data
 from ensedu.common.checks import optional
 from ensedu.contest.tasks import NOISE, Shift, Task
-from workshop.drawings import LETTERS, jittered, seen
+from workshop.drawn_digits import LETTERS, jittered, seen
 from workshop.experiments.bayesian_cnn import LIKE_DIGITS
 
 #: The most rows of a task.

@@ -53,7 +53,6 @@ class Depths:
         self.choices = {"width": [*self.counts]}
 
     def draw(self, width: int) -> Figure:
-        """Draw a curve a method."""
         return plot.growth_curves(
             self.depths, self.counts[width], xlabel="hidden layers",
             ylabel=f"parameters of {self.members} members, over one network's",

@@ -4,16 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workshop.plot.panels import (
-    LINE,
-    RIGHT,
-    beside,
-    inches,
-    key_rows,
-    panels,
-    set_axis,
-    write_key,
-)
+from workshop.plot.panels import LINE, RIGHT, beside, inches, key_rows, panels, set_axis, write_key
 from workshop.plot.style import INK, MARKERS, MUTED, PAGE, Figure, color, house_style
 
 # Captions.
@@ -121,7 +112,6 @@ class Diversity:
     single: float
 
     def draw(self) -> Figure:
-        """Draw a dot or an arrow a name."""
         with house_style():
             figure, [axes] = panels(1, height=3.6, top=LINE * key_rows(LOSSES))
             write_key(figure, LOSSES)

@@ -197,7 +197,6 @@ class Settings:
     base: Mapping[str, float]
 
     def draw(self) -> Figure:
-        """Draw a row a change, and a panel a score."""
         return plot.effect_intervals(
             {
                 title: {name: (e.low, e.mean, e.high) for name, e in own.items()}

@@ -65,7 +65,6 @@ class Members:
         self.choices = {"data": [*self.scores]}
 
     def draw(self, data: str) -> Figure:
-        """Draw a panel a score."""
         blue, gray = color("deep_ensemble"), color("single")
         with house_style():
             figure, found = panels(len(self.scores[data]), height=HIGH)
@@ -111,7 +110,6 @@ class NewRows:
         )
 
     def draw(self) -> Figure:
-        """Draw a line a row."""
         blue, rows = color("deep_ensemble"), np.arange(1, len(self.mean) + 1)
         ends = {"95% interval": self.high, "prediction": self.mean, "true value": self.true}
         with house_style():

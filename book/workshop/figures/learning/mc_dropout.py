@@ -67,15 +67,8 @@ class Spread:
             left.set_title("standard deviation of passes")
             for words, (method, own) in self.by_number.items():
                 right.plot([*own], [*own.values()], "o-", color=color(method))
-                beside(
-                    right,
-                    words,
-                    ([*own][1], [*own.values()][1]),
-                    (0, 9),
-                    color(method),
-                    ha="center",
-                    weight="bold",
-                )
+                second = [*own.items()][1]
+                beside(right, words, second, (0, 9), color(method), ha="center", weight="bold")
             right.set(xlabel="points")
             right.set_title("the same, with more points")
             for axes, values in ((left, [*self.by_rate]), (right, [*own])):
@@ -153,7 +146,6 @@ class Doubt:
     curves: Mapping[str, tuple[str, Float[Array, " B"]]]
 
     def draw(self) -> Figure:
-        """Draw them in one panel."""
         styles = "-", "--", "-"
         lines = [
             (y, {"color": color(method), "lw": 2, "ls": style, "label": name})

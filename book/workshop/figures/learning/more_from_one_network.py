@@ -98,7 +98,6 @@ class Temperature:
         self.choices = {"temperature": [*self.loss]}
 
     def draw(self, temperature: float) -> Figure:
-        """Draw both over the temperature."""
         with house_style():
             figure, [left, other] = panels(2, height=2.4)
             for axes, title, own in (
@@ -113,15 +112,8 @@ class Temperature:
             other.axhline(self.right, color=INK, lw=1.4, ls=(0, (4, 3)))
             other.set_ylim(0.6, 1.02)
             mark_cut(other)
-            beside(
-                other,
-                "share that is right",
-                (0.02, self.right),
-                (0, -4),
-                INK,
-                va="top",
-                xycoords=other.get_yaxis_transform(),
-            )
+            below = {"va": "top", "xycoords": other.get_yaxis_transform()}
+            beside(other, "share that is right", (0.02, self.right), (0, -4), INK, **below)
         return figure
 
     def say(self, temperature: float) -> str:

@@ -51,15 +51,8 @@ class Memory:
                     marker=MARKERS[name], ms=6, lw=2, clip_on=False,
                 )  # fmt: skip
                 low = 100 if name == "batch_ensemble" else 95.5  # clear of the other name
-                beside(
-                    axes,
-                    names[name],
-                    (tasks_learned, min(low, 100 * own[-1])),
-                    (10, 0),
-                    color(name),
-                    va="center",
-                    annotation_clip=False,
-                )
+                end, free = (tasks_learned, min(low, 100 * own[-1])), {"annotation_clip": False}
+                beside(axes, names[name], end, (10, 0), color(name), va="center", **free)
             axes.grid(axis="y")
             axes.set(xlim=(0.9, tasks[-1]), ylim=(80, 100), xticks=tasks, yticks=[80, 90, 100])
             axes.set_xlabel("tasks learned")
@@ -89,7 +82,6 @@ class GainsOverHeads:
     methods: Mapping[str, str]
 
     def draw(self) -> Figure:
-        """Draw a panel for some tasks."""
         levels = {title: f"heads alone: {value:.3f}" for title, value in self.heads.items()}
         return plot.effect_intervals(
             self.differences, resolved=self.clear, levels=levels, colors=self.methods

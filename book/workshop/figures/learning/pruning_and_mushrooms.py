@@ -56,7 +56,6 @@ class Cuts:
         self.left = [100 - one for one in self.dropped]
 
     def draw(self, kl_weight: float) -> Figure:
-        """Draw a curve a name."""
         errors = self.errors[kl_weight]
         looks = [*LOOKS, FOUND]
         with plot.house_style():
@@ -94,7 +93,6 @@ class Regret:
     greedy: float | int
 
     def draw(self) -> Figure:
-        """Draw the difference of each agent with its interval."""
         title = "regret"
         return plot.effect_intervals(
             {title: {name: (one.low, one.mean, one.high) for name, one in self.against.items()}},

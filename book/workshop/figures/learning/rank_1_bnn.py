@@ -47,16 +47,8 @@ class Swapped:
         with house_style():
             figure, (axes,) = panels(1, height=ROW * (len(self.values) + 0.7), left=left)
             axes.axvline(self.single, color=GRAY, lw=2)
-            beside(
-                axes,
-                "one network",
-                (self.single, -0.85),
-                (-6, 0),
-                GRAY,
-                ha="right",
-                va="center",
-                weight="bold",
-            )
+            place: dict[str, str] = {"ha": "right", "va": "center", "weight": "bold"}
+            beside(axes, "one network", (self.single, -0.85), (-6, 0), GRAY, **place)
             for y, x in enumerate(self.values.values()):
                 axes.plot(x, y, "s", color=GREEN, ms=9)
                 beside(axes, f"{x:.3f}", (x, y), (10, 0), GREEN, va="center")
@@ -89,7 +81,6 @@ class Trap:
     paths: Mapping[str, Path]
 
     def draw(self) -> Figure:
-        """Draw two panels, and name the curves in both."""
         room = ends_room(self.paths)
         with house_style():
             figure, (left, right) = panels(2, height=HIGH, right=room)

@@ -75,7 +75,6 @@ class Forest:
         self.ends = low - 1.5, max(high + 0.5, 1.0)
 
     def draw(self, temperature: str) -> Figure:
-        """Draw a row a contestant."""
         rows = {brief(name): one for name, one in self.effects[temperature].items()}
         figure = plot.forest(
             rows, xlabel=UNIT, xlim=self.ends, words=self.words,

@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 from ensedu.data import gap
 from workshop import plot
 from workshop.experiments.exact import CENTERS, GRID, Exact
+from workshop.plot.curves import BAND, fill_band
 from workshop.plot.moving import Computed, moves
 from workshop.plot.panels import (
     LINE,
@@ -29,7 +30,6 @@ from workshop.plot.panels import (
     panels,
     write,
 )
-from workshop.plot.predictive_bands import BAND, fill_band
 from workshop.plot.style import AREA, DOUBT, INK, MUTED, Figure, color, house_style, look
 
 # Captions.
@@ -193,7 +193,6 @@ class ErrorAndSpread:
         self.choices = {"noise": [*self.found]}
 
     def draw(self, noise: float) -> Figure:
-        """Draw a panel a place."""
         names = {"error": (INK, "D"), "spread": (DOUBT, "s")}
         with house_style():
             figure, both = panels(2, height=(2.3, 1.8), sharey=True, right=ends_room(names))

@@ -130,7 +130,6 @@ class PulledOutputs(Computed):
         }  # fmt: skip
 
     def draw(self, time: float | int, width: int) -> Figure:
-        """Draw both."""
         found = self.numbers(time, width)
         with house_style():
             figure, (left, right) = panels(2, height=2.9, left=0.55, top=key_room())
@@ -170,7 +169,6 @@ class Units:
         self.choices = {"width": [*self.found]}
 
     def draw(self, width: int) -> Figure:
-        """Draw the first units."""
         angles, adds = (values[:, :SHOWN] for values in self.found[width])
         end = {sign: DOT | {"color": rising(sign), "zorder": 4} for sign in (1, -1)}
         way = {"color": GRAY, "lw": 2}

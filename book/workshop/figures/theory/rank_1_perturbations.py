@@ -97,7 +97,6 @@ class DistancesFromTwin:
         self.choices = {"network": [*self.found]}
 
     def draw(self, network: str) -> Figure:
-        """Draw a curve and a band for each."""
         own = self.found[network]
         with house_style():
             figure, (axes,) = panels(1, height=3.2, above=0.3, right=ends_room(own), left=0.65)

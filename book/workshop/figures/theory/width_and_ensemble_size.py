@@ -42,7 +42,6 @@ class Carried:
         return {width: (line, min(line, key=line.__getitem__)) for width, line in own.items()}
 
     def draw(self) -> Figure:
-        """Draw a panel a method."""
         every = [value for own in self.nll.values() for value in own.values()]
         with house_style():
             figure, both = panels(2, height=(2.7, 2.1), left=0.55, right=ends_room(["256"]))
@@ -79,7 +78,6 @@ class GapToDeepEnsemble:
         self.choices = {"members": [*self.found]}
 
     def draw(self, members: int) -> Figure:
-        """Draw a panel a score, and a row a width."""
         titles = [*self.found[members]]
         ends: dict[str, tuple[float | int, float | int]] = {}
         for title in titles:

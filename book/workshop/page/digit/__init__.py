@@ -18,12 +18,20 @@ from ensedu import uncertainty
 from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
 from workshop import measured, plot
-from workshop.drawings import DIGITS, LETTERS, PEN, Drawing, from_text, seen
-from workshop.page import slider_checks
-from workshop.page.frames import Frames, check_letters, embedded
+from workshop.drawn_digits import (
+    DIGITS,
+    LETTERS,
+    PEN,
+    Drawing,
+    from_text,
+    probabilities,
+    seen,
+    unpacked,
+)
+from workshop.page.controls import figure_name
+from workshop.page.frames import Frames, embedded
 from workshop.plot import colored_cells, text_layout
 from workshop.plot.style import INK, PALETTE, canvas, house_style, look, tint
-from workshop.stored_networks import probabilities, unpacked
 
 TABLE = "digit-networks"
 #: What a page asks for, in the folder of its scripts.
@@ -77,7 +85,7 @@ class DrawDigit:
     """
 
     def __init__(self, *, name: str = "", caption: str = "") -> None:
-        self.name, self.caption = slider_checks.figure_name(name), checks.text("caption", caption)
+        self.name, self.caption = figure_name(name), checks.text("caption", caption)
 
     def __repr__(self) -> str:
         return f"DrawDigit({', '.join(_networks())}; {', '.join(EXAMPLES)})"
@@ -180,15 +188,9 @@ class DrawDigit:
                              tint(PALETTE[method])(p[digit]))  # fmt: skip
         return figure
 
-    def readable(self) -> plot.Figure:
-        """Draw it, and check that letters can be read on a page."""
-        figure = self.figure()
-        check_letters(figure, look())
-        return figure
-
     def html(self, folder: Path) -> str:
         """Draw the still picture into `folder`; return it, and what the script needs."""
-        still = Frames([self.readable], folder).pictures(self.alt())
+        still = Frames([self.figure], folder).pictures(self.alt())
         named = {"name": self.name, "caption": self.caption}
         about = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)
         data = embedded(self.data())

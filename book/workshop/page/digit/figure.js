@@ -6,7 +6,7 @@ import { digitAnswers, digitFetch, digitNetwork, digitProbabilities, digitWords 
 
 // The 32 × 32 bits of a drawing: its box scaled to 20 × 32, strokes of the right thickness, upright.
 // A drawing is a list of strokes, a stroke a list of [x, y] in a square of side 1. The steps are
-// those of book/workshop/drawings.py, which gives the numbers in DIGIT and says where they come
+// those of book/workshop/drawn_digits.py, which gives the numbers in DIGIT and says where they come
 // from.
 export const digitBits = (drawing, pen) => {
   const { side, wide: width } = DIGIT;

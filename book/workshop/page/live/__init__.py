@@ -16,9 +16,9 @@ from typing import Any
 
 from ensedu.common import book_build, checks
 from ensedu.methods import METHODS
-from workshop.page import slider_checks
+from workshop.page.controls import figure_name
 from workshop.page.frames import SITE, Frames, embedded
-from workshop.page.live import reference_band, trainer_state
+from workshop.page.live import trainer_state
 from workshop.page.live.trainer_picture import TrainerPicture
 
 __all__ = ["live"]
@@ -146,7 +146,7 @@ def live(
         "weight_decay": weight_decay, "kl_weight": kl_weight, "prior_scale": prior_scale,
         "initial_std": initial_std, "p": p, "noise": noise, "seed": seed, "other": other,
     })  # fmt: skip
-    band = reference_band.checked_band(behind, state)
+    band = trainer_state.checked_band(behind, state)
     flags = {"small": small, "distributions": distributions}
     for title, flag in flags.items():
         checks.boolean(title, flag)
@@ -157,11 +157,11 @@ def live(
     asked = [_checked_try(state, one) for one in tries]
     for title, words in {"name": name, "caption": caption, "alt": alt}.items():
         checks.text(title, words)
-    slider_checks.figure_name(name)
+    figure_name(name)
     if folder := book_build.folder():
         shown = [title for title, flag in flags.items() if flag]
         return Trainer(Path(folder), state, shown, band, asked, name=name, caption=caption, alt=alt)
-    from workshop.page.live.widget import Live
+    from workshop.page.live.trainer_scripts import Live
 
     return Live(state, {**flags, "tries": asked, "behind": band})
 
@@ -204,7 +204,7 @@ class Trainer:
 
     def html(self) -> str:
         """Draw the still picture into the folder; return it, and the state for the script."""
-        picture = Frames([self._picture.readable], self._folder).pictures(self._picture.alt())
+        picture = Frames([self._picture.figure], self._folder).pictures(self._picture.alt())
         named = {**self._named, "full": FULL if "small" in self._flags else ""}
         flags = "".join(f" data-{flag}" for flag in self._flags)
         data = "".join(f' data-{key}="{escape(value)}"' for key, value in named.items() if value)

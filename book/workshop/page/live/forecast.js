@@ -54,7 +54,7 @@ export const differ = (found, grid, points) => {
 // A band to compare with, drawn behind curves: it belongs to one model of one set of points.
 //
 // `behind`: { label, x, mean, std, of }, where `of` is the part of a state that it belongs to.
-// What a band belongs to, as reference_band.py names it.
+// What a band belongs to, as trainer_state.py names it.
 const OWNERS = {
   task: () => "a curve",
   method: (value) => `the ${HOUSE.labels[value]}`,

@@ -15,8 +15,7 @@ from ensedu.methods import METHODS, size_option
 from ensedu.numpy.variational import softplus
 from ensedu.priors import Normal
 from workshop import plot
-from workshop.page.frames import check_letters
-from workshop.page.live import reference_band, toys, trainer_state
+from workshop.page.live import toys, trainer_state
 from workshop.page.live.trainer_state import (
     BATCH,
     CLOUD,
@@ -28,7 +27,7 @@ from workshop.page.live.trainer_state import (
     VIEW,
     prior_loc,
 )
-from workshop.plot.style import INK, house_style, look
+from workshop.plot.style import INK, house_style
 
 STEPS = 300
 #: Products of one forward pass above which fewer steps are made, so that nobody waits for long.
@@ -56,7 +55,7 @@ class TrainerPicture:
     """A state that learns a curve, as a figure and in words; it trains when it is first shown.
 
     `alt` are words to use in place of its own, `behind` is a band to compare with, as
-    `reference_band.checked_band` returns it: then training goes on until the page rests. With
+    `trainer_state.checked_band` returns it: then training goes on until the page rests. With
     `distributions` these are drawn, and no curve.
     """
 
@@ -70,7 +69,7 @@ class TrainerPicture:
         self._alt = alt
         self._distributions = distributions
         sides = trainer_state.sides(state)
-        own = behind and all(reference_band.belongs(behind, state, side) for side in sides)
+        own = behind and all(trainer_state.belongs(behind, state, side) for side in sides)
         self._behind = behind if own else None
 
     @functools.cached_property
@@ -94,12 +93,6 @@ class TrainerPicture:
         if self._distributions:
             return _cloud_figure(self.state, self._trained[0])
         return _curves_figure(self.state, self._trained, self._behind)
-
-    def readable(self) -> plot.Figure:
-        """Draw them, and check that letters can be read on a page."""
-        figure = self.figure()
-        check_letters(figure, look())
-        return figure
 
     def alt(self) -> str:
         """Say what is seen."""
@@ -226,7 +219,7 @@ def _curves_figure(
 ) -> plot.Figure:
     beliefs, x = {}, GRID
     if behind:  # at its x, as far as curves are seen
-        x, *parts = (np.array(behind[part]) for part in reference_band.PARTS)
+        x, *parts = (np.array(behind[part]) for part in trainer_state.BAND)
         seen = np.abs(x) <= VIEW["x"]
         x = x[seen]
         beliefs[behind["label"]] = plot.Belief("single", *(part[seen] for part in parts))

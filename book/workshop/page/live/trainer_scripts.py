@@ -1,9 +1,13 @@
-"""The scripts of the trainer, with the labels and colors of the book."""
+"""The scripts of the trainer, with the labels and colors of the book, and its widget of Jupyter."""
 
+from pathlib import Path
 from typing import Any
 
+import anywidget
+import traitlets
+
 from ensedu.methods import METHODS, Method
-from workshop import drawings, plot, stored_networks
+from workshop import drawn_digits, plot
 from workshop.page.live import toys, trainer_state
 from workshop.page.scripts import Bundle
 from workshop.plot import style
@@ -37,11 +41,7 @@ def labels_and_colors() -> dict[str, Any]:
         }
 
     labels = {key: method.label for key, method in METHODS.items()}
-    return {
-        "labels": labels,
-        "light": look(False),
-        "dark": look(True),
-    }
+    return {"labels": labels, "light": look(False), "dark": look(True)}
 
 
 def network_row(row: Method) -> dict[str, Any]:
@@ -81,6 +81,28 @@ BUNDLE = Bundle(
     ),
     constants=lambda: {
         "SETTINGS": trainer_state.described(),
-        "DIGIT": drawings.described() | stored_networks.described(),
+        "DIGIT": drawn_digits.described(),
     },
 )  # fmt: skip
+
+
+class Live(anywidget.AnyWidget):
+    """What `workshop.page.live.live` returns in Jupyter; it trains in the browser alone.
+
+    Attributes
+    ----------
+    state
+        Its settings at the start, by the names of the arguments of `live`, and ``points``.
+    """
+
+    _esm = BUNDLE.module()
+    _css = (Path(__file__).parent / "live.css").read_text(encoding="utf-8")
+
+    _options = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, state: dict[str, Any], options: dict[str, Any]) -> None:
+        self.state = state
+        super().__init__(_options={"state": state, **options})
+
+    def __repr__(self) -> str:
+        return trainer_state.as_text(self.state)

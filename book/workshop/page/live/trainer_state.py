@@ -1,4 +1,8 @@
-"""The state of a trainer, checked: one dictionary in Python, in the browser, in a link."""
+"""The state of a trainer, checked: one dictionary in Python, in the browser, in a link.
+
+And a band to compare networks with, such as a sampler's posterior: it is drawn behind them as long
+as points and model are those that it belongs to. ``forecast.js`` decides so, too.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +13,6 @@ import numpy as np
 
 from ensedu.common import checks
 from ensedu.methods import METHODS, Method
-from workshop.page import slider_checks
 from workshop.page.live import toys
 
 #: Points a step, at most.
@@ -169,7 +172,12 @@ def checked_points(value: Any) -> np.ndarray:
         three (two inputs, and a class 0, 1 or 2).
     """
     accepted = "an array (N, 2) of x and y, or (N, 3) of two inputs and a class"
-    array = slider_checks.as_array("points", value, accepted)
+    if not isinstance(value, (np.ndarray, list, tuple)):
+        raise TypeError(f"points must be {accepted}, got {checks.describe_array(value)}")
+    try:
+        array = value if isinstance(value, np.ndarray) else np.array(value)
+    except ValueError:  # rows of different lengths
+        raise ValueError(f"points must be {accepted}, got {checks.describe(value)}") from None
     if array.size == 0 and array.ndim < 2:
         array = np.zeros((0, 2))
     if array.dtype.kind not in "fiu" or np.ma.isMaskedArray(array):
@@ -286,19 +294,36 @@ def sizes(state: Mapping[str, Any]) -> list[int]:
     return [2 if plane else 1, *[state["width"]] * state["hidden_layers"], outputs]
 
 
-def shapes(state: Mapping[str, Any]) -> list[dict[str, tuple[int, ...]]]:
-    """Return the shape of each trained array by name, such as "0.weight", of each network."""
-    found = []
-    layers = sizes(state)
-    for side in sides(state):
-        letters = {"M": side["ensemble_size"]}
-        arrays = {}
-        for i in range(len(layers) - 1):
-            letters |= {"m": layers[i], "n": layers[i + 1]}
-            for array in METHODS[side["method"]].arrays:
-                arrays[f"{i}.{array.name}"] = tuple(letters[key] for key in array.shape.split())
-        found.append(arrays)
-    return found
+#: What of a state, and of a side of it, says which posterior it has: the model, and its data.
+MODEL = (
+    "task", "method", "head", "width", "hidden_layers", "activation", "parametrization",
+    "prior_scale", "noise", "points",
+)  # fmt: skip
+BAND = ("x", "mean", "std")
+
+
+def checked_band(given: Any, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a band as the page has it, with the part of the state that it belongs to.
+
+    It is None, or a dict of ``x``, evenly spaced, ``mean`` and ``std``, (B,) each, and a ``label``.
+    Raises ``ValueError`` for other keys, and beside points to classify.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or set(given) != {*BAND, "label"}:
+        raise ValueError(
+            f"behind must be None or a dict of x, mean, std and label, got {checks.describe(given)}"
+        )
+    if state["task"] != "regression":
+        raise ValueError("behind must be None beside points to classify, got a dict")
+    arrays = {part: np.round(np.array(given[part], float), 4).tolist() for part in BAND}
+    return {"label": given["label"], **arrays, "of": {key: state[key] for key in MODEL}}
+
+
+def belongs(band: Mapping[str, Any], state: Mapping[str, Any], side: Mapping[str, Any]) -> bool:
+    """Return whether a band is that of this model of these points."""
+    now = {**state, **side}
+    return all(now[key] == value for key, value in band["of"].items())
 
 
 def as_text(state: Mapping[str, Any]) -> str:

@@ -9,15 +9,7 @@ from ensedu.methods import METHODS
 from ensedu.uncertainty.meta_analysis import task_difference
 from tests.book.claiming import Claims, entry
 from tests.book.claims.learning import shootout as contest
-from tests.book.claims.learning.shootout import (
-    BATCH,
-    BOTH,
-    COUNTED,
-    DEEP,
-    TEMPERED,
-    WITH,
-    beside,
-)
+from tests.book.claims.learning.shootout import BATCH, BOTH, COUNTED, DEEP, TEMPERED, WITH, beside
 from tests.book.conftest import ran
 from workshop.experiments.contest import reading
 

@@ -1,6 +1,5 @@
 """What *Training a rank-1 BNN* claims, by its tables, by those of the contest, and by algebra."""
 
-import math
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from tests.book.claiming import Claims, every, reader
 from tests.book.claims.learning.shootout import BATCH, DEEP, beside, lower
 from workshop.experiments import rank1_training as training
 from workshop.experiments.contest import reading
-from workshop.page.live import live, trainer_state
+from workshop.page.live import live, trainer_picture
 
 CLAIMS = Claims("learning/rank-1-bnn", unclaimed={
     "continuity": ["way the mean passes 0"],
@@ -84,8 +83,8 @@ def cauchy(mean: float) -> float:
 
 def entries() -> int:
     """Return how many entries r and s of the first figure have."""
-    shapes = trainer_state.shapes(CURVE.state)[0]
-    return sum(math.prod(shape) for name, shape in shapes.items() if "_mean" in name)
+    params = trainer_picture.network(CURVE.state, CURVE.state).params
+    return sum(array.size for name, array in params.items() if name.endswith("_mean"))
 
 
 def starts_at_prior() -> bool:

@@ -10,8 +10,7 @@ from ensedu.data import gap
 from ensedu.uncertainty import EntropyParts, MeanDifference, ece, entropy_parts, paired
 from tests.book.claiming import Claims, entry, every, reader
 from tests.book.conftest import ran
-from workshop import stored_networks as stored
-from workshop.drawings import seen
+from workshop import drawn_digits as drawn
 from workshop.experiments import exact
 from workshop.experiments import running_example as example
 from workshop.experiments import uncertainty as trained
@@ -60,8 +59,8 @@ def split(own: float) -> EntropyParts:
 def members(drawing: str) -> np.ndarray:
     """Return what each member of the deep ensemble gives to each digit, (M, 1, 10)."""
     arrays = entry("digit-networks", "rows", {"method": DEEP}, "arrays")
-    x = seen(EXAMPLES[drawing][1])[None]
-    return stored.probabilities(DEEP, stored.unpacked(DEEP, arrays), x)[0]
+    x = drawn.seen(EXAMPLES[drawing][1])[None]
+    return drawn.probabilities(DEEP, drawn.unpacked(DEEP, arrays), x)[0]
 
 
 def five() -> tuple[float, float]:
@@ -142,7 +141,7 @@ says("over ten splits", lambda: len(different("digit-networks-splits", "split"))
 reads("sure of 90% of the digits", *SURE, "single", "test")
 reads("still sure of 50%", *SURE, "single", "letters")
 reads("still sure of 49%", *SURE, "deep_ensemble", "letters")
-says("on these its four members agree", lambda: 4 * stored.SURE - 3 > 0.5)
+says("on these its four members agree", lambda: 4 * drawn.SURE - 3 > 0.5)
 says(["the error would be 1.2 times", "The root of the ratio is 1.2"], lambda: five()[0] ** 0.5)
 says("error is 1.5 to 3.5 times the spread", lambda: (ratios().min(), ratios().max()))
 says("be half the spread, and not 1.5", lambda: (five()[1] ** 0.5, ratios().min()))

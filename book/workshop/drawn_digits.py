@@ -1,4 +1,4 @@
-"""Drawings as lists of strokes, and what a network trained on scikit-learn's digits sees of them.
+"""Digits that a reader draws: strokes, what a network sees of them, and small networks that look.
 
 The digits of that set were scanned, and made 32 × 32 bits by NIST's programs (Garris et al. 1994,
 NISTIR 5469): what lies around the ink is cut off, the rest is scaled to 20 × 32 bits, strokes that
@@ -8,8 +8,12 @@ repeats these steps, on strokes in place of a scan; ``digit/figure.js`` does as 
 
 A drawing is a list of strokes, a stroke an array (points, 2) of x and y in a square of side 1, y
 from the top down.
+
+A network is 64-32-10, of any method, with four members or four draws of its weights. A page holds
+its arrays as text, in float16.
 """
 
+import base64
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +21,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray as Array
 from numpy.random import Generator
+
+from ensedu import numpy as en
+from ensedu import uncertainty
+from ensedu.methods import METHODS, size_option
 
 Drawing = list[Float[Array, "_ 2"]]
 
@@ -106,16 +114,6 @@ def _wobble(number: int, rng: Generator) -> Float[Array, "_ 2"]:
     return np.stack([np.interp(at, np.linspace(0, 1, 4), ends[:, k]) for k in (0, 1)], axis=1)
 
 
-def scribble(rng: Generator) -> Drawing:
-    """Draw one stroke through 5 to 12 random points, rounded."""
-    return [_rounded(rng.uniform(0.08, 0.92, (rng.integers(5, 13), 2)))]
-
-
-def described() -> dict[str, Any]:
-    """Return for the scripts what bitmaps are like: their size, and what is thick and thin."""
-    return {"side": SIDE, "wide": WIDE, "thick": THICK, "thin": THIN}
-
-
 def bits(drawing: Drawing, pen: float = PEN) -> Bool[Array, "32 32"]:
     """Return the bitmap of a drawing: cut out, scaled, of the right thickness, upright."""
     page = np.zeros((SIDE, SIDE), dtype=bool)
@@ -174,3 +172,68 @@ def seen(drawing: Drawing, pen: float = PEN) -> Float[Array, "64"]:
     """Return what a network sees of a drawing: 8 × 8 numbers from 0 to 1, sixteenths."""
     blocks = bits(drawing, pen).reshape(8, 4, 8, 4).sum(axis=(1, 3))
     return blocks.reshape(-1) / 16
+
+
+SIZES, MEMBERS = (64, 32, 10), 4
+#: Above this probability of one class a network is sure.
+SURE = 0.9
+#: How often what draws is asked, each time with four draws.
+DRAWS = 5
+
+Arrays = dict[str, Float[Array, "..."]]
+
+
+def described() -> dict[str, Any]:
+    """Return for the scripts what bitmaps and networks are like."""
+    return {
+        "side": SIDE, "wide": WIDE, "thick": THICK, "thin": THIN, "sizes": SIZES,
+        "passes": MEMBERS, "sure": SURE,
+    }  # fmt: skip
+
+
+def packed(arrays: Arrays) -> dict[str, str]:
+    """Return arrays as text: float16, little-endian, row by row, base64."""
+    return {
+        name: base64.b64encode(array.astype("<f2").tobytes()).decode()
+        for name, array in arrays.items()
+    }
+
+
+def unpacked(method: str, text: dict[str, str]) -> Arrays:
+    """Return the arrays that `packed` was given, float64."""
+    like = _network(method, 0.1).params
+    shapes = dict(zip(text, (array.shape for array in like.values()), strict=True))
+    return {
+        name: np.frombuffer(base64.b64decode(one), "<f2").astype(np.float64).reshape(shapes[name])
+        for name, one in text.items()
+    }
+
+
+def _network(method: str, p: float) -> en.Sequential:
+    """Return a network of a method in NumPy, with four members or four samples."""
+    row = METHODS[method]
+    given: dict[str, Any] = size_option(method, MEMBERS) if row.has_members else {}
+    if row.stochastic and not row.has_members:
+        given = {"samples": MEMBERS}
+    options = {"p": p} if row.drops_units else {}
+    return en.mlp(SIZES, method, **given, **options, rng=np.random.default_rng(0))
+
+
+def outputs(
+    method: str, arrays: Arrays, x: Float[Array, "B 64"], rng: Generator, p: float = 0.0
+) -> Float[Array, "M B 10"]:
+    """Return logits of each member, or of each of four draws; one network has one member."""
+    net = _network(method, p)
+    for own, array in zip(net.params.values(), arrays.values(), strict=True):
+        own[...] = array
+    found = net.forward(x, net.noise(rng, x.shape) if METHODS[method].stochastic else None)
+    return found.reshape(-1, len(x), SIZES[-1])
+
+
+def probabilities(
+    method: str, arrays: Arrays, x: Float[Array, "B 64"], seed: int = 0, p: float = 0.0
+) -> Float[Array, "D M B 10"]:
+    """Return class probabilities of members, for each of several draws of what draws."""
+    rng = np.random.default_rng(seed)
+    draws = range(DRAWS if METHODS[method].stochastic else 1)
+    return np.stack([uncertainty.softmax(outputs(method, arrays, x, rng, p)) for _ in draws])
