@@ -1,8 +1,10 @@
-"""How the package is built: which part may import which."""
+"""How the package is built: which part may import which, and examples that print what they say."""
 
 import ast
+import doctest
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,21 @@ def test_no_module_imports_what_another_keeps_to_itself():
 
 def test_importing_the_package_loads_nothing():
     assert imports("ensedu") == set()
+
+
+EXAMPLES = [
+    name
+    for name, path in PATHS.items()
+    if within(name, "ensedu") and ">>> " in path.read_text(encoding="utf-8")
+]
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) > 20
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_print_what_they_say(name):
+    found = doctest.testmod(import_module(name))
+    assert found.attempted
+    assert not found.failed
