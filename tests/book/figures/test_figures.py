@@ -240,9 +240,10 @@ def test_a_data_set_is_one_dot_a_row():
         (axes,) = drawn(lambda data=data: dots.draw(data)).axes
         lines = [line for line in axes.lines if line.get_label().endswith(", sources")]
         assert {float(x) for line in lines for x in line.get_xdata()} == wanted
-    assert dots.say("tumors") == "Of these 2, a has the lowest NLL on tumors."
+    assert dots.say("tumors") == "On tumors a has the lowest NLL of the 2 methods shown."
     # Beyond three units, too, the lower one is named.
-    assert dots.say("loans") == "Of these 2, temperature alone has the lowest NLL on loans."
+    said = "On loans temperature alone has the lowest NLL of the 2 methods shown."
+    assert dots.say("loans") == said
 
 
 @pytest.mark.parametrize("method", cheat_sheet.WORDS)
