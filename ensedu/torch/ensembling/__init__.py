@@ -8,8 +8,9 @@
 - `trial_counts`: what any number of members would store, from few that are built.
 
 A module of the model is there more than once: *plain*, its code, with shapes alone; *stored*, in
-the net, with the arrays of all members, where `converted` are layers of the method that stand in
-the place of plain ones; and its *stand-in* of a pass, its code with the values of who runs.
+the net, with the arrays of all members; and its *stand-in* of a pass, its code with the values of
+who runs. The `method_arrays` are layers of the method, each in the place of a plain one, and what
+holds the weights of members in the place of other parameters.
 
 So an ``nn.Linear`` of a BatchEnsemble is computed in one of three ways, which tests hold to each
 other: at once by the method's layer, so eq. 5, as `weight_rule` calls it; in turn, and inside of

@@ -103,17 +103,17 @@ def stored_model(
     for weight in plan:
         owner: Any = model.get_submodule(weight.owner)
         layer = _member_arrays(model, weight, owner, method, members, options)
-        if weight.is_layer:
+        if weight.is_method_layer:
             plain = vars(stored.get_submodule(weight.path))
             vars(layer).update((key, plain[key]) for key in HANDED_ON)
             if not weight.path:
                 return layer
-        for name in places[id(owner)] if weight.is_layer else weight.names:
+        for name in places[id(owner)] if weight.is_method_layer else weight.names:
             path, _, key = name.rpartition(".")
             holder = stored.get_submodule(path)
             holder._parameters.pop(key, None)
             holder._modules[key] = layer
-        if weight.bias and not weight.is_layer:
+        if weight.bias and not weight.is_method_layer:
             path, _, key = weight.bias.rpartition(".")
             stored.get_submodule(path)._parameters[key] = None
     return stored
@@ -131,7 +131,7 @@ def _member_arrays(
     }
     like, bias = values["weight"], values["bias"]
     arguments = {**members, "bias": bias is not None, "device": like.device, "dtype": like.dtype}
-    if weight.is_layer:
+    if weight.is_method_layer:
         taken_over = [
             key for key in inspect.signature(type(owner)).parameters if key not in arguments
         ]
