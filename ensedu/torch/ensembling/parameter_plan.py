@@ -42,8 +42,8 @@ class PlannedWeight:
     names: tuple[str, ...]
     bias: str
     #: The path of what multiplies with it, and what that calls it.
-    owner: str
-    key: str
+    multiplier_path: str
+    multiplier_key: str
 
 
 #: Which weights and biases have arrays of members, and where those are.
@@ -117,7 +117,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
     for own in planned:
         first = own[0]
         module, bias = first.owner, _bias_of(first, shared, uses)
-        owner, _, key = first.multiplier
+        multiplier_path, _, key = first.multiplier
         is_method_layer = (
             type(module) in (nn.Linear, nn.Conv2d)
             and module._parameters.keys() == {"weight", "bias"}
@@ -127,7 +127,7 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
         )
         path = first.path if is_method_layer else first.name
         all_names = tuple(use.name for use in own)
-        weights.append(PlannedWeight(path, is_method_layer, all_names, bias, owner, key))
+        weights.append(PlannedWeight(path, is_method_layer, all_names, bias, multiplier_path, key))
     return tuple(weights)
 
 
