@@ -5,7 +5,7 @@
 - How it runs: from ``ModelEnsemble.forward`` on, at once, in turn, or as a compiler follows;
   `model_specs` know the modules and their arrays, `one_pass` who runs and what is drawn;
   `stand_ins` run in place of the modules, by `module_rules` where they do another thing then.
-- `trial_counts`: what any number of members would store, from few that are built.
+- `conversions`: what each method makes of a model, and what any number of members would store.
 
 A module of the model is there more than once: *plain*, its code, with shapes alone; *stored*, in
 the net, with the arrays of all members; and its *stand-in* of a pass, its code with the values of
