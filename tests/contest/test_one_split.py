@@ -203,9 +203,9 @@ def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_si
 
 def test_scaled_classes_have_the_best_temperature(rng):
     found, _ = classes(rng)
-    held_out, known = classes(rng)
-    tempered = found.tempered(held_out, known)
-    log = np.log(held_out.averaged)
+    calibration, known = classes(rng)
+    tempered = found.tempered(calibration, known)
+    log = np.log(calibration.averaged)
     best = scipy.optimize.minimize_scalar(
         lambda by: ClassForecast(log[None] / by).scores(known)["nll"], bounds=(0.01, 20)
     )
@@ -235,9 +235,9 @@ def test_conformal_intervals_hold_what_they_promise(make, rng):
 
 def test_a_conformal_set_holds_all_classes_as_likely_as_labels_were():
     p = np.array([[0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [0.05, 0.05, 0.9]])
-    held_out = ClassForecast(np.log(np.tile([[0.3, 0.5, 0.2]], (9, 1)))[None])
+    calibration = ClassForecast(np.log(np.tile([[0.3, 0.5, 0.2]], (9, 1)))[None])
     known = np.zeros(9, dtype=int)  # each label had .3
-    inside = conformal(ClassForecast(np.log(p)[None]), np.array([0, 2, 0]), held_out, known)
+    inside = conformal(ClassForecast(np.log(p)[None]), np.array([0, 2, 0]), calibration, known)
     assert inside == (1 / 3, pytest.approx((1 + 2 + 1) / 3))
 
 
