@@ -41,7 +41,7 @@ class ClassForecast:
         }
 
     @property
-    def doubt(self) -> Float[Array, " B"]:
+    def uncertainty(self) -> Float[Array, " B"]:
         """The entropy of the forecast, by which out-of-distribution inputs are told."""
         return uncertainty.entropy_parts(self.averaged[None]).total
 
@@ -91,7 +91,7 @@ class NumericForecast:
         }
 
     @property
-    def doubt(self) -> Float[Array, " B"]:
+    def uncertainty(self) -> Float[Array, " B"]:
         """The standard deviation of the forecast, by which out-of-distribution inputs are told."""
         return np.sqrt(self.moments[1][:, 0])
 
@@ -120,7 +120,7 @@ class NumericForecast:
 
     def mean_size(self, limit: float) -> float:
         """Return the mean width of intervals mean ± limit σ (Lei et al. 2018, sec. 5.2)."""
-        return float(2 * limit * self.doubt.mean())
+        return float(2 * limit * self.uncertainty.mean())
 
 
 Forecast = ClassForecast | NumericForecast

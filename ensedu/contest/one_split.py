@@ -151,7 +151,7 @@ def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
         found = forecast.scores(y, data.unit)
-        return found | {"auroc": uncertainty.auroc(forecast.doubt, other.doubt)}
+        return found | {"auroc": uncertainty.auroc(forecast.uncertainty, other.uncertainty)}
 
     return {
         **scores(test, ood),

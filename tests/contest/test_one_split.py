@@ -118,11 +118,11 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         tempered, other = forecast.tempered(held, known), ood.tempered(held, known)
         nll = tempered.scores(own.test[1], own.unit)["nll"]
         assert found["tempered"]["nll"][start] == pytest.approx(nll)
-        apart = uncertainty.auroc(tempered.doubt, other.doubt)
+        apart = uncertainty.auroc(tempered.uncertainty, other.uncertainty)
         assert found["tempered"]["auroc"][start] == pytest.approx(apart)
         inside, size = conformal(forecast, own.test[1], held, known)
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
-        apart = uncertainty.auroc(forecast.doubt, ood.doubt)
+        apart = uncertainty.auroc(forecast.uncertainty, ood.uncertainty)
         assert found["auroc"][start] == pytest.approx(apart)
     assert len({*found["nll"]}) == one_split.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
@@ -241,15 +241,15 @@ def test_a_conformal_set_holds_all_classes_as_likely_as_labels_were():
     assert inside == (1 / 3, pytest.approx((1 + 2 + 1) / 3))
 
 
-def test_doubt_is_entropy_or_the_standard_deviation_of_the_mixture(rng):
+def test_uncertainty_is_entropy_or_the_standard_deviation_of_the_mixture(rng):
     found, _ = numbers(rng)
     np.testing.assert_allclose(
-        found.doubt**2,
+        found.uncertainty**2,
         (found.variance + found.mean**2).mean(0)[:, 0] - found.mean.mean(0)[:, 0] ** 2,
     )
     found, _ = classes(rng)
     p = found.averaged
-    np.testing.assert_allclose(found.doubt, -(p * np.log(p)).sum(axis=1))
+    np.testing.assert_allclose(found.uncertainty, -(p * np.log(p)).sum(axis=1))
 
 
 def test_probabilities_too_small_for_a_float_have_a_finite_nll():
