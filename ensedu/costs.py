@@ -174,8 +174,8 @@ def layer(
         forward_only += factor * entries
         backward_only += (2 if form == "scale" else 6) * entries
     # As many entries are drawn as there are standard deviations, those of biases included.
-    drawn = S * (count.scales + (n * bias if row.stochastic and not row.has_members else 0))
-    if count.scales:
+    drawn = S * (count.stds + (n * bias if row.stochastic and not row.has_members else 0))
+    if count.stds:
         forward_only += 2 * drawn
         backward_only += drawn
     ways = 1 + checks.boolean("backward", backward)

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 #: What an array is for, in the order in which counts and figures show it.
-ROLES = ("shared", "per_member", "scales", "biases")
+ROLES = ("shared", "per_member", "stds", "biases")
 
 #: What readers call each role, in figures and tables alike.
 ROLE_LABELS = dict(zip(ROLES, ("shared", "own", "standard deviations", "biases"), strict=True))
@@ -125,7 +125,7 @@ class Method:
     @property
     def has_stds(self) -> bool:
         """Whether standard deviations are trained."""
-        return "scales" in self.roles.values()
+        return "stds" in self.roles.values()
 
     @property
     def drops_units(self) -> bool:
@@ -170,9 +170,9 @@ METHODS: dict[str, Method] = {
             (
                 Array("weight", "m n", "shared"),
                 Array("r_mean", "M m", "per_member"),
-                Array("r_rho", "M m", "scales"),
+                Array("r_rho", "M m", "stds"),
                 Array("s_mean", "M n", "per_member"),
-                Array("s_rho", "M n", "scales"),
+                Array("s_rho", "M n", "stds"),
                 Array("bias", "M n", "biases"),
             ),
             has_members=True,
@@ -185,7 +185,7 @@ METHODS: dict[str, Method] = {
             "MeanField",
             (
                 Array("weight_mean", "m n", "shared"),
-                Array("weight_rho", "m n", "scales"),
+                Array("weight_rho", "m n", "stds"),
                 Array("bias_mean", "n", "biases"),
                 Array("bias_rho", "n", "biases"),
             ),

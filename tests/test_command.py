@@ -261,7 +261,7 @@ def test_flops_of_attention(nets, report):
     assert rows["deep_ensemble"]["flops"] == rows["rank1"]["flops"] == 4 * 2 * products
     # Its query, key and value have r and s each.
     own = 4 * (6 * k + 2 * k + 2 * (k + wide))
-    assert rows["batch_ensemble"]["per_member"] == own == rows["rank1"]["scales"]
+    assert rows["batch_ensemble"]["per_member"] == own == rows["rank1"]["stds"]
     once = report("readers_nets:Tied", *size, "--shared", "*.self_attn", "last", "words")
     # All members attend alike to one input.
     assert once["rank1"]["flops"] == 2 * (attention + 4 * (products - attention))

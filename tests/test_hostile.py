@@ -326,11 +326,11 @@ TAKEN = {int: {"tensor of integer"}, float: NUMBERS, np.ndarray: NUMPY, torch.Te
 TAKES = {
     "0": "adversarial above anneal beta below bias_std biases decay degrees draw factor fraction "
     "frozen kl_weight layer left loc mean momentum noise num_activations num_params numbers "
-    "other_flops p padding per_member product_flops ratio right scales seed shared std threshold "
+    "other_flops p padding per_member product_flops ratio right seed shared std stds threshold "
     "top weight weight_decay",
     "-1": "degrees factor loc mean ratio weight",
     "10**400": "anneal biases frozen num_activations num_params other_flops per_member "
-    "product_flops scales seed shared",
+    "product_flops seed shared stds",
     "None": "ensemble_size samples",
     "True": "k",
     "list": "input_shape",

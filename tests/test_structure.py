@@ -40,7 +40,7 @@ INSIDE = {
         ("stand_ins",),
         ("model_checks", "member_copies", "model_ensemble"),
         ("ensemble",),
-        ("trial_counts",),
+        ("conversions",),
     ),
     "ensedu.contest": (("trainers",), ("contestants",), ("one_table",)),
     "workshop": (("running", "plot"), ("experiments",), ("page",), ("figures",)),

@@ -13,8 +13,8 @@ from torch import nn
 from ensedu import command, counting, xray
 from ensedu.methods import METHODS, ROLES
 from ensedu.torch import models
+from ensedu.torch.ensembling.conversions import convert
 from ensedu.torch.ensembling.model_copies import meta_copy
-from ensedu.torch.ensembling.trial_counts import convert
 from ensedu.xray import picture
 from tests.errors import check_error
 from tests.torch.ensembling.models import MODELS as TABLE

@@ -53,8 +53,8 @@ def count_model(options: argparse.Namespace) -> dict[str, Any]:
 
 def _rows_by_method(options: argparse.Namespace, found: Any, device: str) -> list[dict[str, Any]]:
     """Return what each method makes of the model, the single network first."""
+    from ensedu.torch.ensembling.conversions import try_conversion
     from ensedu.torch.ensembling.parameter_plan import select_names
-    from ensedu.torch.ensembling.trial_counts import try_conversion
 
     model = build_model(found, options.model, device)
     asked = options.method or ["all"]

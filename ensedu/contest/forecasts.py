@@ -41,13 +41,13 @@ class ClassForecast:
         }
 
     @property
-    def doubt(self) -> Float[Array, " B"]:
+    def uncertainty(self) -> Float[Array, " B"]:
         """The entropy of the forecast, by which out-of-distribution inputs are told."""
         return uncertainty.entropy_parts(self.averaged[None]).total
 
-    def tempered(self, held_out: "ClassForecast", y: Int[Array, " B"]) -> "ClassForecast":
-        """Scale the averaged forecast by the temperature that is best on held-out examples."""
-        return ClassForecast(self.log_averaged[None] / held_out.temperature(y))
+    def tempered(self, calibration: "ClassForecast", y: Int[Array, " B"]) -> "ClassForecast":
+        """Scale the averaged forecast by the temperature that is best on the calibration rows."""
+        return ClassForecast(self.log_averaged[None] / calibration.temperature(y))
 
     def temperature(self, y: Int[Array, " B"]) -> float:
         """Return the temperature that is best for these labels."""
@@ -91,7 +91,7 @@ class NumericForecast:
         }
 
     @property
-    def doubt(self) -> Float[Array, " B"]:
+    def uncertainty(self) -> Float[Array, " B"]:
         """The standard deviation of the forecast, by which out-of-distribution inputs are told."""
         return np.sqrt(self.moments[1][:, 0])
 
@@ -100,10 +100,10 @@ class NumericForecast:
         """The mean and the variance of the mixture."""
         return uncertainty.mixture(self.mean, self.variance)
 
-    def tempered(self, held_out: "NumericForecast", y: Float[Array, "B 1"]) -> "NumericForecast":
-        """Scale all variances by the factor that is best on held-out examples."""
+    def tempered(self, calibration: "NumericForecast", y: Float[Array, "B 1"]) -> "NumericForecast":
+        """Scale all variances by the factor that is best on the calibration rows."""
         mean, variance = self.moments
-        return NumericForecast(mean[None], held_out.variance_factor(y) * variance[None])
+        return NumericForecast(mean[None], calibration.variance_factor(y) * variance[None])
 
     def variance_factor(self, y: Float[Array, "B 1"]) -> float:
         """Return the factor of variances that is best for these targets, of one Gaussian a row.
@@ -120,16 +120,16 @@ class NumericForecast:
 
     def mean_size(self, limit: float) -> float:
         """Return the mean width of intervals mean ± limit σ (Lei et al. 2018, sec. 5.2)."""
-        return float(2 * limit * self.doubt.mean())
+        return float(2 * limit * self.uncertainty.mean())
 
 
 Forecast = ClassForecast | NumericForecast
 
 
-def conformal(forecast: Any, y: Any, held_out: Any, known: Any) -> tuple[float, float]:
+def conformal(forecast: Any, y: Any, calibration: Any, known: Any) -> tuple[float, float]:
     """Return which part of y split-conformal intervals or sets hold, and their mean size.
 
-    They reach as far as nine in ten of the held-out targets are strange.
+    They reach as far as nine in ten of the calibration targets are strange.
     """
-    limit = uncertainty.conformal_quantile(held_out.nonconformity(known), COVERAGE)
+    limit = uncertainty.conformal_quantile(calibration.nonconformity(known), COVERAGE)
     return float((forecast.nonconformity(y) <= limit).mean()), forecast.mean_size(limit)

@@ -145,17 +145,17 @@ def score_trained(data: SplitData, trained: Trained) -> dict[str, Any]:
     before = time.thread_time()
     test: Any = trained(x)
     seconds = time.thread_time() - before
-    held_out, known = trained(data.calibrate[0]), data.calibrate[1]
+    calibration, known = trained(data.calibrate[0]), data.calibrate[1]
     ood: Any = trained(data.ood)
-    inside, size = conformal(test, y, held_out, known)
+    inside, size = conformal(test, y, calibration, known)
 
     def scores(forecast: Forecast, other: Forecast) -> dict[str, float]:
         found = forecast.scores(y, data.unit)
-        return found | {"auroc": uncertainty.auroc(forecast.doubt, other.doubt)}
+        return found | {"auroc": uncertainty.auroc(forecast.uncertainty, other.uncertainty)}
 
     return {
         **scores(test, ood),
-        "tempered": scores(test.tempered(held_out, known), ood.tempered(held_out, known)),
+        "tempered": scores(test.tempered(calibration, known), ood.tempered(calibration, known)),
         "shifted": {
             kind: {k: v for k, v in trained(x).scores(y, data.unit).items() if k in SHIFT_SCORES}
             for kind, x in data.shifted.items()

@@ -29,7 +29,7 @@ class Count:
     #: Weights that each member owns, a deep ensemble's matrices, or (means of) fast weights.
     per_member: int = 0
     #: Standard deviations of weights and of fast weights.
-    scales: int = 0
+    stds: int = 0
     #: All that belongs to biases, standard deviations of biases included.
     biases: int = 0
     #: How many of the numbers above are held fixed (``requires_grad=False``).
@@ -49,8 +49,8 @@ class Count:
 
     @property
     def weights(self) -> int:
-        """``shared + per_member + scales``, all but the biases."""
-        return self.shared + self.per_member + self.scales
+        """``shared + per_member + stds``, all but the biases."""
+        return self.shared + self.per_member + self.stds
 
     @property
     def total(self) -> int:
@@ -121,7 +121,7 @@ def layer(
     Examples
     --------
     >>> layer(50, 50, "batch_ensemble", 4)
-    Count(shared=2500, per_member=400, scales=0, biases=200, frozen=0)
+    Count(shared=2500, per_member=400, stds=0, biases=200, frozen=0)
     """
     sizes = {
         "m": checks.positive_int("in_features", in_features),
@@ -197,7 +197,7 @@ def mlp(
     layers = []
     for (m, n), kind in zip(pairwise(sizes), layer_methods(method, len(sizes) - 1), strict=True):
         c = layer(m, n, kind, **(size_options if kind == method else {}), bias=bias)
-        layers.append(Count(c.shared, c.per_member, c.scales, c.biases, name=f"{m} → {n}"))
+        layers.append(Count(c.shared, c.per_member, c.stds, c.biases, name=f"{m} → {n}"))
     return sum_of_layers(layers)
 
 

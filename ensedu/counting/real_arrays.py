@@ -35,7 +35,7 @@ def count(thing: Any) -> Count:
     --------
     >>> import numpy as np, ensedu.numpy as en
     >>> count(en.BatchEnsembleLinear(2, 3, ensemble_size=2, rng=np.random.default_rng(0)))
-    Count(shared=6, per_member=10, scales=0, biases=6, frozen=0)
+    Count(shared=6, per_member=10, stds=0, biases=6, frozen=0)
     """
     seen: set[int] = set()
     layers = []

@@ -21,13 +21,13 @@ from ensedu.numpy.activations import Multiply, ReLU, Tanh
 from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.numpy.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.numpy.dropout import MCDropout
-from ensedu.numpy.linear import Conv2d, Linear
+from ensedu.numpy.linear import Linear
 from ensedu.numpy.losses import gaussian_nll, half_squared_error, reduce, softmax_cross_entropy
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.numpy.network import Sequential, Tile, kl, kl_backward, lenet5, mlp
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
 from ensedu.numpy.training import SGD, Adam, fit
-from ensedu.numpy.windows import AvgPool2d, Flatten, MaxPool2d
+from ensedu.numpy.windows import AvgPool2d, Conv2d, Flatten, MaxPool2d
 
 __all__ = [
     "SGD",

@@ -1,4 +1,4 @@
-"""The fully connected layer, y = x W + b, and the convolution that it is on windows."""
+"""The fully connected layer, y = x W + b."""
 
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -6,7 +6,6 @@ from numpy.random import Generator
 
 from ensedu.common import checks
 from ensedu.numpy.base import WeightLayer
-from ensedu.numpy.windows import ConvLayer, Size
 
 
 class Linear(WeightLayer):
@@ -54,24 +53,3 @@ class Linear(WeightLayer):
     def _check_shape(self, shape: tuple[int, ...], what: str) -> None:
         if not shape or shape[-1] != self.in_features:
             raise ValueError(f"Linear: {what} {shape}, accepted is (..., {self.in_features})")
-
-
-class Conv2d(ConvLayer, Linear):
-    """``y = conv(x, W) + b``: (B, C_in, H, W) -> (B, C_out, H_out, W_out), or (S, B, …).
-
-    Parameters
-    ----------
-    in_channels, out_channels
-        C_in and C_out, positive integers.
-    kernel_size, stride, padding
-        An integer, or a pair for height and width; padding is by zeros.
-    rng, bias
-        As for `Linear`: W (C_in · kh · kw, C_out) and b (C_out,) start as ``nn.Conv2d`` does.
-    """
-
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Size, *, rng: Generator,
-        stride: Size = 1, padding: Size = 0, bias: bool = True,
-    ) -> None:  # fmt: skip
-        sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
-        super().__init__(*sizes, rng=rng, bias=bias)

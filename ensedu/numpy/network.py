@@ -17,10 +17,10 @@ from ensedu.numpy.base import Layer, Noise, WeightLayer
 from ensedu.numpy.batch_ensemble import BatchEnsembleConv2d, BatchEnsembleLinear
 from ensedu.numpy.deep_ensemble import DeepEnsembleConv2d, DeepEnsembleLinear
 from ensedu.numpy.dropout import MCDropout
-from ensedu.numpy.linear import Conv2d, Linear
+from ensedu.numpy.linear import Linear
 from ensedu.numpy.mean_field import MeanFieldConv2d, MeanFieldLinear
 from ensedu.numpy.rank1 import Rank1Conv2d, Rank1Linear
-from ensedu.numpy.windows import Flatten, MaxPool2d
+from ensedu.numpy.windows import Conv2d, Flatten, MaxPool2d
 
 #: Every layer with weights, by its name.
 LAYER_CLASSES: dict[str, type[WeightLayer]] = {

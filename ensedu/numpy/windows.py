@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
+from numpy.random import Generator
 
 from ensedu.common import checks, layer_checks
 from ensedu.common.array_checks import check_float64
 from ensedu.numpy.base import Layer
+from ensedu.numpy.linear import Linear
 
 Pair = tuple[int, int]
 Size = int | Pair
@@ -168,6 +170,27 @@ class ConvLayer(ImageLayer):
         if hasattr(self, "ensemble_size"):
             words.append(f"ensemble_size={self.ensemble_size}")
         return f"{type(self).__name__}({', '.join(words)})"
+
+
+class Conv2d(ConvLayer, Linear):
+    """``y = conv(x, W) + b``: (B, C_in, H, W) -> (B, C_out, H_out, W_out), or (S, B, …).
+
+    Parameters
+    ----------
+    in_channels, out_channels
+        C_in and C_out, positive integers.
+    kernel_size, stride, padding
+        An integer, or a pair for height and width; padding is by zeros.
+    rng, bias
+        As for `Linear`: W (C_in · kh · kw, C_out) and b (C_out,) start as ``nn.Conv2d`` does.
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Size, *, rng: Generator,
+        stride: Size = 1, padding: Size = 0, bias: bool = True,
+    ) -> None:  # fmt: skip
+        sizes = self._geometry(in_channels, out_channels, kernel_size, stride, padding)
+        super().__init__(*sizes, rng=rng, bias=bias)
 
 
 class Pooling(ImageLayer):

@@ -47,7 +47,7 @@ const roundBelow = (most) => {
 };
 // The color of what is no member's weight: gray where all of it is stored once.
 const toneOf = (layers, method) => `var(--${METHODS[method].has_members && layers.some((layer) => METHODS[methodOf(layer, method)].has_members) ? method : "shared"})`;
-const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", scales: "standard deviations", biases: "biases" };
+const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", stds: "standard deviations", biases: "biases" };
 
 const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
 
@@ -189,7 +189,7 @@ const makeGauge = (on) => {
       ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
-    for (const role of ["scales", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));
+    for (const role of ["stds", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));
     if (own !== color) element.style.setProperty("--own", (color = own));
   };
   return { element, show };

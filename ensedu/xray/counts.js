@@ -4,7 +4,7 @@ const ROLES = Object.keys(DATA.table.roles);
 const KEYS = Object.keys(METHODS);
 const shapesOf = (method) => METHODS[method].arrays.map(({ shape }) => shape);
 const has = (method, ...shapes) => shapes.every((shape) => shapesOf(method).includes(shape));
-const spreads = (method) => METHODS[method].arrays.some(({ role }) => role === "scales");
+const spreads = (method) => METHODS[method].arrays.some(({ role }) => role === "stds");
 // Members that share no matrix; and those that do.
 const isApart = (method) => has(method, "M m n");
 const isModulated = (method) => has(method, "M m", "M n", "m n");
@@ -31,7 +31,7 @@ const sizesOf = ({ width, depth }) => {
   return [DATA.sizes[0], ...Array(depth ?? hidden.length).fill(width ?? hidden[0] ?? 1), DATA.sizes.at(-1)];
 };
 
-const zero = () => ({ shared: 0, per_member: 0, scales: 0, biases: 0, frozen: 0 });
+const zero = () => ({ shared: 0, per_member: 0, stds: 0, biases: 0, frozen: 0 });
 const totalOf = (count) => ROLES.reduce((sum, role) => sum + count[role], 0);
 const addTo = (sum, count) => {
   for (const key in sum) sum[key] += count[key];

@@ -125,7 +125,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
     const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
     const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.45);
     context.globalAlpha = alpha;
-    const own = box.member < 0 && (box.look === "biases" || box.look === "scales") ? gray : owns[box.tone ?? 0]; // stored once
+    const own = box.member < 0 && (box.look === "biases" || box.look === "stds") ? gray : owns[box.tone ?? 0]; // stored once
     const image = textureOf(box);
     context.lineWidth = 1;
     const fill = (style, seen) => {
@@ -147,7 +147,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
       context.strokeStyle = own;
       if (h < 2.5) context.strokeRect(x, y + h / 2, w, 0);
       else context.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
-    } else if (box.look === "scales") {
+    } else if (box.look === "stds") {
       const thin = Math.min(w, h) < 3;
       fill(thin ? own : hatch(context, own, Math.min(w, h)), thin ? 0.6 * alpha : alpha);
       context.strokeStyle = own;

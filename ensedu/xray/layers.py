@@ -119,9 +119,9 @@ def read_model(
     Without a `head` it is the last ``nn.Linear`` or ``nn.Conv2d``. A method that refuses the model
     has its reason in ``refused``, and no count; but names that the model does not have are errors.
     """
+    from ensedu.torch.ensembling.conversions import convert, try_conversion
     from ensedu.torch.ensembling.model_copies import meta_copy
     from ensedu.torch.ensembling.parameter_plan import select_names
-    from ensedu.torch.ensembling.trial_counts import convert, try_conversion
 
     shell = meta_copy(model)
     for argument, names in (("shared", shared), ("modulated", modulated)):

@@ -258,8 +258,8 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
         put(`r.${tile.id}.${i}`, out - r - air, top, r, h, "per_member", { ...member, texture: "r" });
         put(`s.${tile.id}.${i}`, left, up - s - air, w, s, "per_member", { ...member, texture: "s" });
         if (spreads(method)) {
-          put(`R.${tile.id}.${i}`, out - 2 * r - 1.5 * air, top, r, h, "scales", member);
-          put(`S.${tile.id}.${i}`, left, up - 2 * s - 1.5 * air, w, s, "scales", member);
+          put(`R.${tile.id}.${i}`, out - 2 * r - 1.5 * air, top, r, h, "stds", member);
+          put(`S.${tile.id}.${i}`, left, up - 2 * s - 1.5 * air, w, s, "stds", member);
         }
       }
       const mine = apart || (members && !tile.plain && (!body || tile.head));
@@ -270,7 +270,7 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
     }
     if (!own) stored(0);
     if (!doubled || tile.plain) continue;
-    put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "scales", { ...about, member: -1 });
+    put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "stds", { ...about, member: -1 });
     if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", { ...about, member: -1 });
   }
   if (!content.shaped) {
@@ -285,7 +285,7 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
       };
       for (const letter of modulated ? ["r", "s"] : []) {
         line(letter, "per_member", lengths[letter]);
-        if (spreads(method)) line(letter.toUpperCase(), "scales", lengths[letter]);
+        if (spreads(method)) line(letter.toUpperCase(), "stds", lengths[letter]);
       }
       if (members && !body && lengths.b) line("b", "biases", lengths.b);
     }

@@ -61,12 +61,12 @@ const loopOf = (state, layers, name, write) => {
     const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
     const { w, h, look, inner } = at.reduce((best, box) => (box.w * box.h > best.w * best.h ? box : best));
     const { x, y } = at[0];
-    const kind = { biases: "outline", scales: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent" }[look] ?? "plain";
+    const kind = { biases: "outline", stds: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent" }[look] ?? "plain";
     const ways = {
       kind,
       moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
       seen: there.map((box) => +(box?.alpha ?? 0).toFixed(2)),
-      colors: at.map((box, k) => (look === "lent" || (/biases|scales/.test(look) && box.member < 0) ? gray : blended(frames[k].owns[box.tone ?? 0], gray, box.gray))),
+      colors: at.map((box, k) => (look === "lent" || (/biases|stds/.test(look) && box.member < 0) ? gray : blended(frames[k].owns[box.tone ?? 0], gray, box.gray))),
     };
     const key = JSON.stringify(ways);
     if (!groups.has(key)) groups.set(key, { ...ways, x, y, path: "" });

@@ -251,7 +251,7 @@ const makeNumbers = (on) => {
     const across = (at, look, kind, i, name) => grid(at, look, name, 1, last - s0 + 1, (_, k) => keyOf(kind, i, s0 + k));
     const down = (at, look, kind, i, name) => grid(at, look, name, rows, 1, (a) => keyOf(kind, i, r0 + a));
     // Of r and s: where it stands, its look, how its key begins, and its name.
-    const strips = !modulated ? [] : !spread ? [["", "own", "", ""]] : [["3", "scales", "σ", "σ of "], ["2", "own", "", "μ of "], ["", "made", "d", ""]];
+    const strips = !modulated ? [] : !spread ? [["", "own", "", ""]] : [["3", "stds", "σ", "σ of "], ["2", "own", "", "μ of "], ["", "made", "d", ""]];
     // Where all of a layer is seen, or nothing else than one network, its inputs can be typed, and it answers.
     const whole = (isSolo(chosen(state)) || (ends[0] <= side && ends[1] <= side && !(slim.matches && modulated && spread))) && !matrix.kernel.length && group === ends[1] && layer.matrices.length;
     const once = strips.map(([at]) => make("i", { style: `grid-area: s${at}` })); // as high as a member's
@@ -260,7 +260,7 @@ const makeNumbers = (on) => {
     if (!members && matrix.bias) once.push(across("b", "biases", "b", -1, doubled ? "μ of b" : "b"));
     if (!count && whole) once.push(across("y", "made", "y", -1, "y"));
     const left = [block(apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers", ...once)];
-    if (doubled) left.push(block("standard deviations σ", sheet("scales", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "scales", "σb", -1, "σ of b")] : [])));
+    if (doubled) left.push(block("standard deviations σ", sheet("stds", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "stds", "σb", -1, "σ of b")] : [])));
     const parts = !apart || whole ? [section("once", [`${apart ? "The same for all" : "Stored once"} `, make("small", {}, whole && rows < ends[0] ? `the other ${digits(ends[0] - rows)} inputs are 0 here` : "")], ...left)] : [];
     const blocks = [];
     for (let i = begin; i < end; i += 1) {

@@ -386,7 +386,7 @@ const makeStage = (on) => {
       if (!METHODS[own].has_members) return sum;
       const count = countLayer(layer, own, size);
       const kept = own === DEEP ? layer.kept[1] : isApart(own) ? 0 : layer.biases;
-      return sum + count.per_member + count.scales + count.biases - kept;
+      return sum + count.per_member + count.stds + count.biases - kept;
     }, 0),
   })).own);
   const placeWords = (state, layers, layout) => {
@@ -459,7 +459,7 @@ const makeStage = (on) => {
     const who = `${METHODS[method].has_members ? "member" : "sample"} ${member + 1}`;
     const mean = look === "per_member" && "rs".includes(letter) && spreads(method);
     const of = `${mean ? "μ of " : ""}${{ g: madeName(method), p: "W", R: "r", S: "s", Z: "W", B: "b" }[letter] ?? letter}${member < 0 ? "" : SUBSCRIPTS(member + 1)}`;
-    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "scales" ? `σ of ${of}` : of;
+    const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "stds" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;

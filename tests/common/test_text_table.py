@@ -28,7 +28,7 @@ def test_a_count_prints_as_a_table():
         "shared  own  standard deviations  biases  total  frozen",
         "     7    0                    0       0      7       3",
     ]
-    assert repr(Count(6, biases=3)) == "Count(shared=6, per_member=0, scales=0, biases=3, frozen=0)"
+    assert repr(Count(6, biases=3)) == "Count(shared=6, per_member=0, stds=0, biases=3, frozen=0)"
 
 
 def test_a_group_with_a_long_name_keeps_its_columns_together():

@@ -118,11 +118,11 @@ def test_a_row_scores_fresh_starts_of_what_was_chosen(classes):
         tempered, other = forecast.tempered(held, known), ood.tempered(held, known)
         nll = tempered.scores(own.test[1], own.unit)["nll"]
         assert found["tempered"]["nll"][start] == pytest.approx(nll)
-        apart = uncertainty.auroc(tempered.doubt, other.doubt)
+        apart = uncertainty.auroc(tempered.uncertainty, other.uncertainty)
         assert found["tempered"]["auroc"][start] == pytest.approx(apart)
         inside, size = conformal(forecast, own.test[1], held, known)
         assert found["conformal"][start] == pytest.approx([inside, own.unit * size])
-        apart = uncertainty.auroc(forecast.doubt, ood.doubt)
+        apart = uncertainty.auroc(forecast.uncertainty, ood.uncertainty)
         assert found["auroc"][start] == pytest.approx(apart)
     assert len({*found["nll"]}) == one_split.SCORED_STARTS == 4
     assert found["rows"] == [len(own.fit[0]), len(own.test[0])]
@@ -203,9 +203,9 @@ def test_scaled_numbers_are_one_gaussian_whose_held_out_errors_have_the_right_si
 
 def test_scaled_classes_have_the_best_temperature(rng):
     found, _ = classes(rng)
-    held_out, known = classes(rng)
-    tempered = found.tempered(held_out, known)
-    log = np.log(held_out.averaged)
+    calibration, known = classes(rng)
+    tempered = found.tempered(calibration, known)
+    log = np.log(calibration.averaged)
     best = scipy.optimize.minimize_scalar(
         lambda by: ClassForecast(log[None] / by).scores(known)["nll"], bounds=(0.01, 20)
     )
@@ -235,21 +235,21 @@ def test_conformal_intervals_hold_what_they_promise(make, rng):
 
 def test_a_conformal_set_holds_all_classes_as_likely_as_labels_were():
     p = np.array([[0.7, 0.2, 0.1], [0.4, 0.35, 0.25], [0.05, 0.05, 0.9]])
-    held_out = ClassForecast(np.log(np.tile([[0.3, 0.5, 0.2]], (9, 1)))[None])
+    calibration = ClassForecast(np.log(np.tile([[0.3, 0.5, 0.2]], (9, 1)))[None])
     known = np.zeros(9, dtype=int)  # each label had .3
-    inside = conformal(ClassForecast(np.log(p)[None]), np.array([0, 2, 0]), held_out, known)
+    inside = conformal(ClassForecast(np.log(p)[None]), np.array([0, 2, 0]), calibration, known)
     assert inside == (1 / 3, pytest.approx((1 + 2 + 1) / 3))
 
 
-def test_doubt_is_entropy_or_the_standard_deviation_of_the_mixture(rng):
+def test_uncertainty_is_entropy_or_the_standard_deviation_of_the_mixture(rng):
     found, _ = numbers(rng)
     np.testing.assert_allclose(
-        found.doubt**2,
+        found.uncertainty**2,
         (found.variance + found.mean**2).mean(0)[:, 0] - found.mean.mean(0)[:, 0] ** 2,
     )
     found, _ = classes(rng)
     p = found.averaged
-    np.testing.assert_allclose(found.doubt, -(p * np.log(p)).sum(axis=1))
+    np.testing.assert_allclose(found.uncertainty, -(p * np.log(p)).sum(axis=1))
 
 
 def test_probabilities_too_small_for_a_float_have_a_finite_nll():

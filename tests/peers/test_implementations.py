@@ -160,7 +160,7 @@ LAYERS = {
     "mean_field": (
         lambda m, n, M, **k: et.MeanFieldLinear(m, n, **k),
         lambda m, n, M, **k: bayesian.LinearReparameterization(m, n, **k),
-        {"mu_weight": "shared", "rho_weight": "scales", "mu_bias": "biases", "rho_bias": "biases"},
+        {"mu_weight": "shared", "rho_weight": "stds", "mu_bias": "biases", "rho_bias": "biases"},
     ),
 }
 

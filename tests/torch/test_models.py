@@ -52,7 +52,7 @@ def test_published_counts(build, head, totals):
         count = counting.count(net)
         assert count.total == total == sum(p.numel() for p in net.parameters())
         assert (count.shared == 0) == (method == "deep_ensemble")
-        assert (count.scales > 0) == (method in ("rank1", "mean_field"))
+        assert (count.stds > 0) == (method in ("rank1", "mean_field"))
         assert count.frozen == 0
 
 

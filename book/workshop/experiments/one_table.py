@@ -87,8 +87,8 @@ def scores(task: Task, who: dict[str, Contestant]) -> dict[str, TaskScores]:
                 )  # fmt: skip
                 trained = one.train(job)
                 test: Any = trained(data.test[0])
-                held_out: Any = trained(data.calibrate[0])
-                both = test.tempered(held_out, data.calibrate[1]), test
+                calibration: Any = trained(data.calibrate[0])
+                both = test.tempered(calibration, data.calibrate[1]), test
                 values[:, fold, start] = [each.scores(data.test[1])["nll"] for each in both]
         for part, each in zip(PARTS, values, strict=True):
             found[part][name] = each

@@ -101,19 +101,19 @@ def stored_model(
     for name, module in model.named_modules(remove_duplicate=False):
         places.setdefault(id(module), []).append(name)
     for weight in plan:
-        owner: Any = model.get_submodule(weight.owner)
-        layer = _member_arrays(model, weight, owner, method, members, options)
-        if weight.is_layer:
+        multiplier: Any = model.get_submodule(weight.multiplier_path)
+        layer = _member_arrays(model, weight, multiplier, method, members, options)
+        if weight.is_method_layer:
             plain = vars(stored.get_submodule(weight.path))
             vars(layer).update((key, plain[key]) for key in HANDED_ON)
             if not weight.path:
                 return layer
-        for name in places[id(owner)] if weight.is_layer else weight.names:
+        for name in places[id(multiplier)] if weight.is_method_layer else weight.names:
             path, _, key = name.rpartition(".")
             holder = stored.get_submodule(path)
             holder._parameters.pop(key, None)
             holder._modules[key] = layer
-        if weight.bias and not weight.is_layer:
+        if weight.bias and not weight.is_method_layer:
             path, _, key = weight.bias.rpartition(".")
             stored.get_submodule(path)._parameters[key] = None
     return stored
@@ -121,7 +121,7 @@ def stored_model(
 
 @torch.no_grad()
 def _member_arrays(
-    model: nn.Module, weight: PlannedWeight, owner: Any, method: str, members: dict[str, int],
+    model: nn.Module, weight: PlannedWeight, multiplier: Any, method: str, members: dict[str, int],
     options: dict[str, Any],
 ) -> Any:  # fmt: skip
     """Return the method's layer, or its arrays for some other module, at whose values it starts."""
@@ -131,24 +131,28 @@ def _member_arrays(
     }
     like, bias = values["weight"], values["bias"]
     arguments = {**members, "bias": bias is not None, "device": like.device, "dtype": like.dtype}
-    if weight.is_layer:
+    if weight.is_method_layer:
         taken_over = [
-            key for key in inspect.signature(type(owner)).parameters if key not in arguments
+            key for key in inspect.signature(type(multiplier)).parameters if key not in arguments
         ]
-        settings = options | {key: getattr(owner, key) for key in taken_over}
-        layer: Any = layer_class(method, type(owner).__name__)(**settings, **arguments)
+        settings = options | {key: getattr(multiplier, key) for key in taken_over}
+        layer: Any = layer_class(method, type(multiplier).__name__)(**settings, **arguments)
     else:
         if options.get("per_example"):
             raise ValueError(
                 "per_example must be False for a model with weights other than those of nn.Linear "
-                f"and nn.Conv2d, of which {weight.key} of a {type(owner).__name__} is one, got True"
+                f"and nn.Conv2d, of which {weight.multiplier_key} of a {type(multiplier).__name__} "
+                "is one, got True"
             )
         settings = layer_options(method) | options
         # These have no outputs of their own of which to draw.
         settings |= {"estimator": "weights"} if "estimator" in settings else {}
-        if isinstance(owner, _ConvNd):
-            settings |= {"groups": owner.groups, "transposed": owner.transposed}
-        elif isinstance(owner, nn.MultiheadAttention) and weight.key == "in_proj_weight":
+        if isinstance(multiplier, _ConvNd):
+            settings |= {"groups": multiplier.groups, "transposed": multiplier.transposed}
+        elif (
+            isinstance(multiplier, nn.MultiheadAttention)
+            and weight.multiplier_key == "in_proj_weight"
+        ):
             settings |= {"groups": 3}
         elif bias is not None:
             settings |= {"transposed": len(bias) != len(like)}
@@ -161,7 +165,7 @@ def _member_arrays(
             parameter.requires_grad_(values[key].requires_grad)
             if part != "rho":
                 parameter.copy_(values[key])
-    return layer.train(owner.training)
+    return layer.train(multiplier.training)
 
 
 @torch.no_grad()

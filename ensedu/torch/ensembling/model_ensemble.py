@@ -84,7 +84,7 @@ class ModelEnsemble(Ensemble):
         # Of its first call: a layer uses its noise each time.
         parts = {path: own for path, own in one_pass.noise.items() if path in drawn}
         for path in [path for path in drawn if path not in parts]:
-            if (layer := one_pass.converted.get(path)) is None and not has_inputs:
+            if (layer := one_pass.method_arrays.get(path)) is None and not has_inputs:
                 raise ValueError(
                     f"noise of {path or 'the model'} depends on its input as every mask of "
                     "dropout does; accepted are the inputs too, net.noise(generator, x)"
@@ -243,7 +243,7 @@ class ModelEnsemble(Ensemble):
             return [y for _, y in named_tensors(seen[-1], "the output")]
 
         axis = 0 if one_pass.own_batches else None
-        masks = {k: noise for k, noise in one_pass.noise.items() if k not in specs.converted}
+        masks = {k: noise for k, noise in one_pass.noise.items() if k not in specs.method_arrays}
         of_all = vmap(member, (0, 0, axis, axis), randomness=one_pass.randomness)
         ys = iter(of_all(own, masks, *inputs))
         if trains:
@@ -259,8 +259,8 @@ class ModelEnsemble(Ensemble):
 
     def _new_pass(self, noise: Noise | None = None, **options: Any) -> OnePass:
         independent = options.get("own_batches", False) or not self._has_body
-        converted, leading = self._specs.converted, self.leading
-        return OnePass(converted, leading, noise, independent=independent, **options)
+        arrays, leading = self._specs.method_arrays, self.leading
+        return OnePass(arrays, leading, noise, independent=independent, **options)
 
     def _noise_by_part(self, noise: dict[str, Tensor] | None) -> Noise | None:
         if noise is None:

@@ -17,15 +17,14 @@ from ensedu.torch.ensembling.parameter_plan import MULTIPLIERS, Plan
 class ModuleSpec:
     """What a module of the model is: in its own code, `plain`, and in the net, `stored`.
 
-    There a layer of the method has the place of a plain one. A `rule`, if it has one, is what a
-    stand-in does instead of its class (`module_rules`). Parameters have their full names, and
-    where a plan has their arrays; `copied` are attributes that hold parts of the model, or change
-    inside.
+    There a layer of the method may have its place. A `rule`, if it has one, is what a stand-in does
+    instead of its class (`module_rules`). Parameters have their full names, and where a plan has
+    their arrays; `copied` are attributes that hold parts of the model, or change inside.
     """
 
     plain: nn.Module
     stored: Any
-    is_replaced: bool
+    is_method_layer: bool
     rule: Any
     parameters: dict[str, tuple[str, tuple[str, str] | None]]
     buffers: dict[str, str]
@@ -61,23 +60,23 @@ class ModelSpecs(dict[str, ModuleSpec]):
         # By path and name, attributes with tensors that the model has left, and whether members
         # differ in them.
         self.carried: dict[tuple[str, str], bool] = {}
-        layers = {weight.path for weight in plan if weight.is_layer}
+        layers = {weight.path for weight in plan if weight.is_method_layer}
         # By the name of a parameter, the path of its arrays, and what they call it.
         sources = {name: (weight.path, "weight") for weight in plan for name in weight.names}
         sources |= {weight.bias: (weight.path, "bias") for weight in plan if weight.bias}
-        self.converted: dict[str, Any] = {
+        self.method_arrays: dict[str, Any] = {
             weight.path: stored.get_submodule(weight.path) for weight in plan
         }
         for path, module in plain.named_modules():
-            start, is_replaced = f"{path}." if path else "", path in layers
+            start, is_method_layer = f"{path}." if path else "", path in layers
             self[path] = ModuleSpec(
-                module, stored.get_submodule(path), is_replaced,
-                rule_for(module, is_replaced, path in dropouts),
+                module, stored.get_submodule(path), is_method_layer,
+                rule_for(module, is_method_layer, path in dropouts),
                 {key: (start + key, sources.get(start + key)) for key in module._parameters},
                 {key: start + key for key in module._buffers},
                 [key for key, value in vars(module).items() if is_copied(key, value)],
             )  # fmt: skip
-        drawn = [path for path, layer in self.converted.items() if layer.draws]
+        drawn = [path for path, layer in self.method_arrays.items() if layer.draws]
         # Of all that needs noise.
         self.paths_that_draw = [*drawn, *dropouts]
         # What a compiler follows, which could not make it: made once, each pass says who runs.
@@ -104,7 +103,7 @@ class ModelSpecs(dict[str, ModuleSpec]):
         own: dict[str, Any] = {}
         known: dict[int, Tensor] = {}  # a buffer of two names is one
         for spec in self.values():
-            lazy = spec.is_replaced and one_pass.vmap_level is not None
+            lazy = spec.is_method_layer and one_pass.vmap_level is not None
             autocasts = one_pass.member is None and isinstance(spec.plain, MULTIPLIERS)
             for key, (name, source) in () if lazy else spec.parameters.items():
                 value = one_pass.read(*source) if source else spec.stored._parameters.get(key)
@@ -131,7 +130,7 @@ class ModelSpecs(dict[str, ModuleSpec]):
         copies: dict[str, Any] = {}
         by_id: dict[int, Any] = {}
         for path, spec in self.items():
-            source = spec.plain if as_built or spec.is_replaced else spec.stored
+            source = spec.plain if as_built or spec.is_method_layer else spec.stored
             copies[path] = by_id[id(spec.plain)] = object.__new__(type(source))
             attributes = vars(source).copy()
             object.__setattr__(copies[path], "__dict__", attributes)

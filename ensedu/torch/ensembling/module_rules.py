@@ -24,14 +24,14 @@ BATCH_NDIMS = {nn.Dropout1d: 3, nn.Dropout2d: 4, nn.Dropout3d: 5}
 PER_EXAMPLE_MODULES = (nn.GroupNorm, nn.LayerNorm)
 
 
-def rule_for(module: nn.Module, is_replaced: bool, drops: bool) -> Any:
+def rule_for(module: nn.Module, is_method_layer: bool, drops: bool) -> Any:
     """Return the function that takes the place of a module's forward pass, if one does."""
     kind = type(module)
     if drops:
         return dropout_rule
     if "forward" in vars(module):
         return None
-    if is_replaced:
+    if is_method_layer:
         return weight_rule
     if isinstance(module, _BatchNorm) and kind.forward is _BatchNorm.forward:
         return batch_norm_rule
@@ -56,7 +56,7 @@ def weight_rule(one_pass: OnePass, path: str, module: Any, input: Tensor) -> Ten
     where members run in turn. What all give to theirs may have any axes between members and
     features.
     """
-    layer, leading = one_pass.converted[path], one_pass.leading
+    layer, leading = one_pass.method_arrays[path], one_pass.leading
     ndim = input.ndim if isinstance(input, Tensor) and one_pass.is_at_once() else 0
     if not (ndim > 0 if layer.batch_axis == -2 else ndim in (3, 4)):
         return type(module).forward(module, input)

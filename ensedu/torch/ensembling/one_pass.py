@@ -30,7 +30,7 @@ class OnePass:
     """A forward pass of all members: its noise, and who runs."""
 
     #: Layers of the method, and arrays outside of layers, by their path.
-    converted: dict[str, Any]
+    method_arrays: dict[str, Any]
     #: The axes in front of the batch.
     leading: tuple[int, ...]
     #: Noise that a caller gave, by path; ``None`` to draw, from the generator.
@@ -131,7 +131,7 @@ class OnePass:
 
         Raises ``ValueError`` where no noise makes one weight of a layer.
         """
-        layer = self.converted[path]
+        layer = self.method_arrays[path]
         if not hasattr(layer, "noise"):
             return None
         drawn_once = self.given is not None or not depends_on_input(layer)
@@ -153,7 +153,7 @@ class OnePass:
 
     def draw(self, path: str) -> dict[str, Tensor]:
         """Draw what makes one function of each member's layer, for any input."""
-        layer = self.converted[path]
+        layer = self.method_arrays[path]
         if getattr(layer, "per_example", False):
             raise ValueError(
                 f"noise of {path or 'the model'} depends on its input for per_example=True; "
@@ -198,7 +198,7 @@ class OnePass:
     def arrays(self, path: str) -> dict[str, Tensor | None]:
         """Return the weight and bias of all members, (members, …)."""
         if path not in self._arrays:
-            layer = self.converted[path]
+            layer = self.method_arrays[path]
             with self.outside():
                 noise: Any = self.noise_of(path)
                 with named_errors(path):

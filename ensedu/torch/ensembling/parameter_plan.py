@@ -38,12 +38,12 @@ class PlannedWeight:
     #: Where its arrays are: the path of the layer, or the name of the weight.
     path: str
     #: Whether an ``nn.Linear`` or ``nn.Conv2d`` becomes a layer of the method.
-    is_layer: bool
+    is_method_layer: bool
     names: tuple[str, ...]
     bias: str
     #: The path of what multiplies with it, and what that calls it.
-    owner: str
-    key: str
+    multiplier_path: str
+    multiplier_key: str
 
 
 #: Which weights and biases have arrays of members, and where those are.
@@ -84,18 +84,18 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
     for path, owner in modules.items():
         for key, parameter in owner.named_parameters(recurse=False):
             uses.setdefault(id(parameter), []).append(ParameterUse(path, owner, key, modules))
-    matrices, ties, converted = [], [], []
+    matrices, ties, planned = [], [], []
     for own in uses.values():
         kinds = [_kind(use, shared, modulated) for use in own]
         if "matrix" in kinds:
             use = own[kinds.index("matrix")]
             size = tuple(getattr(use.owner, use.key).shape)
             matrices.append(f"{use.name} {size} of {class_path(use.owner)}")
-        elif set(kinds) == {"converted"}:
-            converted.append(own)
-        elif "converted" in kinds:
+        elif set(kinds) == {"planned"}:
+            planned.append(own)
+        elif "planned" in kinds:
             names = [use.name for use in own]
-            ties.append(f"{' = '.join(names)} (list {names[kinds.index('converted')]} as shared)")
+            ties.append(f"{' = '.join(names)} (list {names[kinds.index('planned')]} as shared)")
     if matrices:
         raise ValueError(
             f"model has matrices of its own, {'; '.join(matrices)}: list each as shared, one for "
@@ -108,26 +108,26 @@ def make_plan(model: nn.Module, shared: tuple[str, ...], modulated: tuple[str, .
             f"model has tied weights, which members have and share at once: {'; '.join(ties)}; "
             "accepted are ties between products"
         )
-    if not converted:
+    if not planned:
         raise ValueError(
             "model has no weight to convert; accepted is a model with a weight, such as that of an "
             "nn.Linear or nn.Conv2d, that is not listed in shared"
         )
     weights = []
-    for own in converted:
+    for own in planned:
         first = own[0]
         module, bias = first.owner, _bias_of(first, shared, uses)
-        owner, _, key = first.multiplier
-        is_layer = (
+        multiplier_path, _, key = first.multiplier
+        is_method_layer = (
             type(module) in (nn.Linear, nn.Conv2d)
             and module._parameters.keys() == {"weight", "bias"}
             and "forward" not in vars(module)
             and len(own) == 1
             and bool(bias or module.bias is None)
         )
-        path = first.path if is_layer else first.name
+        path = first.path if is_method_layer else first.name
         all_names = tuple(use.name for use in own)
-        weights.append(PlannedWeight(path, is_layer, all_names, bias, owner, key))
+        weights.append(PlannedWeight(path, is_method_layer, all_names, bias, multiplier_path, key))
     return tuple(weights)
 
 
@@ -136,12 +136,12 @@ def _kind(use: ParameterUse, shared: tuple[str, ...], modulated: tuple[str, ...]
     if is_within(use.name, shared) or isinstance(use.owner, SHARED_MODULES):
         return "shared"
     if is_within(use.name, modulated):
-        return "converted" if parameter.ndim > 1 else "shared"
+        return "planned" if parameter.ndim > 1 else "shared"
     if isinstance(use.multiplier[1], MULTIPLIERS):
         # Weight normalization keeps the length of each row apart, (n, 1).
         length = use.key == "weight_g" or (use.key == "original0" and len(use.owner) == 1)
-        converts = "weight" in use.name and parameter.ndim > 1 and not length
-        return "converted" if converts else "shared"
+        has_members = "weight" in use.name and parameter.ndim > 1 and not length
+        return "planned" if has_members else "shared"
     longer = [size for size in parameter.shape if size > 1]
     return "matrix" if len(longer) > 1 and parameter.shape[0] > 1 else "shared"
 

@@ -32,7 +32,7 @@ class StandIns(dict[str, Any]):
             attributes["training"] = spec.stored.training and one_pass.updates_state
             attributes["_parameters"] = (
                 LazyParameters(spec.parameters, partial(one_pass.read, path))
-                if at_once and spec.is_replaced
+                if at_once and spec.is_method_layer
                 else {key: values.get(name) for key, (name, _) in spec.parameters.items()}
             )
             attributes["_buffers"] = {key: values.get(name) for key, name in spec.buffers.items()}
@@ -88,7 +88,7 @@ class StandIns(dict[str, Any]):
                 del stand_in.forward
             for key, (_, source) in specs[path].parameters.items():
                 if source:
-                    layer, kind = specs.converted[source[0]], source[1]
+                    layer, kind = specs.method_arrays[source[0]], source[1]
                     like = getattr(layer, kind if hasattr(layer, kind) else f"{kind}_mean")
                     value = stand_in._parameters[key].detach().clone()
                     setattr(stand_in, key, nn.Parameter(value, like.requires_grad))

@@ -410,7 +410,7 @@ def test_what_parameters_do(kind):
         count = counting.Count(
             shared=shared + weights,
             per_member=fast,
-            scales={"batch_ensemble": 0, "rank1": fast, "mean_field": weights}[method],
+            stds={"batch_ensemble": 0, "rank1": fast, "mean_field": weights}[method],
             biases=(2 if method == "mean_field" else M) * own + shared_biases,
         )
         linear = counting.layer(2, 3, method, **size_option(method, M))
