@@ -12,6 +12,7 @@ const THICK = 6; // pixels, from which on a strip has room beside it for what is
 const PAIRED = 14; // pixels of a second line of words
 const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
+const LEAST = 12; // of a square with all numbers, the side at which it is still a picture
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
 // Its area stays, but what is longer than so many times its breadth is drawn less long: a break says so.
@@ -84,7 +85,9 @@ const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin
     return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: named + (tile.plain ? apart : strips * s + near), below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
-  const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
+  // Where most is room at the edges, matrices alone do not say how wide a square is.
+  const room = Math.sqrt(sized.reduce((sum, one) => sum + (one.left + one.w + apart) * (one.top + one.h + one.below + apart), 0));
+  const tried = [...[1.1, 1.3, 1.6, 2].map((factor) => factor * side * unit), room].map((limit) => shelved(sized, Math.max(limit, widest), apart));
   // Four of them stand beside each other, so rather high than wide.
   const worst = ({ w, h }) => Math.max(1.5 * w, h);
   return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), top: sized[0].top, drawn };
@@ -300,7 +303,7 @@ const isWithin = ({ high, wide }, frame, more = 0) => high <= frame.height + mor
 // that makes nothing much smaller, or there are curves to compare.
 const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   const largest = (mostRows) => {
-    let [low, high] = [1e-5, 64];
+    let [low, high] = [LEAST / Math.max(1, content.side), 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
       const fits = methods.every((method) => {

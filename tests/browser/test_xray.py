@@ -182,6 +182,35 @@ def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
         assert page.evaluate(SCALE) == first
 
 
+#: How much of the picture's width is between what is farthest to the left and to the right.
+FILLED = """() => {
+  const canvas = document.querySelector(".canvas");
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const inked = [...Array(width).keys()].filter((x) =>
+    [...Array(height).keys()].some((y) => data[4 * (y * width + x) + 3] > 100));
+  return (inked.at(-1) - inked[0]) / width;
+}"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+@pytest.mark.parametrize(("members", "depth"), [(29, 10), (64, 12)])
+def test_a_picture_that_was_hidden_is_laid_out_when_it_is_shown(viewport, members, depth, opened):
+    """As large as there is room for; and a crowd of deep networks is no dust on a phone."""
+    picture = xray("1-50-50-1")
+    with opened(picture, viewport=viewport) as page:
+        page.set_content(picture.html("zoom=map"))
+        for label, number in (("Members", members), ("Width", 8), ("Hidden layers", depth)):
+            page.get_by_role("spinbutton", name=label).fill(str(number))
+        page.get_by_role("button", name="Show all of the X-ray").click()
+        page.evaluate(REST)
+        assert page.evaluate(FILLED) > 0.5
+        shown = page.evaluate(SCALE)
+        page.get_by_role("button", name="Fit", exact=True).click()
+        page.evaluate(REST)
+        assert page.evaluate(SCALE) == shown
+
+
 @pytest.mark.parametrize(("viewport", "side"), [(DESK, 240), ({"width": 390, "height": 844}, 150)])
 def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, opened):
     with opened(xray("1-50-50-1"), "#share=1", viewport=viewport) as page:
