@@ -430,10 +430,11 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
+    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : drawn.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      !content.shaped ? "Each area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
+      !content.shaped ? "Each block's area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : "",
+      thick ? "Thin strips are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);

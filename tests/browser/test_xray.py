@@ -315,6 +315,17 @@ def test_a_block_is_a_level_between_a_large_model_and_its_layers(opened):
         assert words(page, ".gauge strong") == f"{picture.counts['single'].total:,}"
 
 
+def test_strips_of_a_large_model_say_that_they_are_thicker_than_to_scale(opened):
+    """Each is six pixels thick, until its numbers need as many."""
+    with opened(xray(Blocks()), "#share=1") as page:
+        for scale, thick in ((None, True), (8, False)):
+            if scale:
+                page.evaluate("(scale) => (location.hash = `share=1&scale=${scale}`)", scale)
+            page.evaluate(REST)
+            assert ("Thin strips are thicker" in words(page, ".drawn")) == thick
+            assert "its shape is not" in words(page, ".drawn")
+
+
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
