@@ -34,7 +34,7 @@ const baseOf = (state) => {
   const frame = stage.frame(state);
   const layer = Math.min(state.layer, GIVEN.length - 1);
   const at = isAll(state) ? "" : `${partOf(state)} ${layer}.${state.matrix}`;
-  const key = `${at} ${frame.width} ${state.more}`;
+  const key = `${at} ${frame.width} ${frame.height} ${state.more}`;
   if (!bases.has(key)) {
     const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer }), fitted(state)), M, frame, fitted(state)));
     bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
@@ -157,6 +157,7 @@ const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.
 const inSight = (asked, sizes = false) => {
   const next = settled({ ...asked, zoom: Math.max(0, asked.zoom) });
+  if (!stage.isShown()) return next; // it is laid out once it has a width
   const { lost, small } = extentOf(next);
   return lost || (small && !sizes) ? { ...next, zoom: zoomThatFits(next) } : next;
 };
@@ -289,8 +290,9 @@ const stage = makeStage({
       goTo("numbers");
     }
   },
-  resized() {
+  resized(appears) {
     stage.measure();
+    if (appears) state = inSight(state, true);
     ask();
   },
 });

@@ -12,6 +12,7 @@ const THICK = 6; // pixels, from which on a strip has room beside it for what is
 const PAIRED = 14; // pixels of a second line of words
 const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
+const LEAST = 12; // of a square with all numbers, the side at which it is still a picture
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
 // Its area stays, but what is longer than so many times its breadth is drawn less long: a break says so.
@@ -43,7 +44,6 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const isLine = ({ rows, columns }) => Math.min(rows, columns) === 1 || (Math.min(rows, columns) < FEW && Math.max(rows, columns) <= LINE ** 2 * Math.min(rows, columns));
   const mostOf = (tile) => (!only ? (LONG * side) ** 2 / (tile.rows * tile.columns) : isLine(tile) ? Infinity : tile.plain && tile.rows > 1 ? 1 : BROAD);
   for (const tile of tiles) Object.assign(tile, shortened(tile, mostOf(tile)));
-  if (part && !only) tiles.sort((one, other) => other.h - one.h); // low ones then stand below each other, beside a high one
   for (const tile of tiles) tile.seams = tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
@@ -74,7 +74,7 @@ const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * uni
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
 const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin) => {
   const named = block ? NAME : 0;
-  const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+  const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), block ? GAP : Math.min(GAP / 2, 2 * thin)];
   const drawn = wanted && thin >= THICK;
   const strips = vectors + Number(drawn); // of each vector: its means, its standard deviations, and what is drawn
   const sized = tiles.map((tile) => {
@@ -84,7 +84,9 @@ const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin
     return { tile, w, h, r, s, b, left: tile.plain ? apart : strips * r + near, top: named + (tile.plain ? apart : strips * s + near), below: tile.bias ? b + 1 + air : 0 };
   });
   const widest = Math.max(...sized.map(({ left, w }) => left + w));
-  const tried = [1.1, 1.3, 1.6, 2].map((factor) => shelved(sized, Math.max(factor * side * unit, widest), apart));
+  // Where most is room at the edges, matrices alone do not say how wide a square is.
+  const room = Math.sqrt(sized.reduce((sum, one) => sum + (one.left + one.w + apart) * (one.top + one.h + one.below + apart), 0));
+  const tried = [...[1.1, 1.3, 1.6, 2].map((factor) => factor * side * unit), room].map((limit) => shelved(sized, Math.max(limit, widest), apart));
   // Four of them stand beside each other, so rather high than wide.
   const worst = ({ w, h }) => Math.max(1.5 * w, h);
   return { ...tried.reduce((best, one) => (worst(one) < worst(best) ? one : best)), top: sized[0].top, drawn };
@@ -170,10 +172,10 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const seen = doubled && (content.broad || content.block) ? Math.ceil(most / 2) : most; // beside a second sheet
+  const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
   // There one member has room beside W, unless that is so broad that it has the room.
-  const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
+  const pair = phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
@@ -300,7 +302,7 @@ const isWithin = ({ high, wide }, frame, more = 0) => high <= frame.height + mor
 // that makes nothing much smaller, or there are curves to compare.
 const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   const largest = (mostRows) => {
-    let [low, high] = [1e-5, 64];
+    let [low, high] = [LEAST / Math.max(1, content.side), 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
       const fits = methods.every((method) => {
@@ -316,12 +318,13 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// A layer or a block alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
+// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little, and a block with four; and so
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
   if (!content.part) return fitting(content, M, frame, methods);
-  const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || ((content.broad || content.block) && frame.width > NARROW) || content.side * two > LARGE ? two : one;
+  const [four, two, one] = [4, 2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
+  if (content.block && frame.width > NARROW) return four > 0.6 * two ? four : two;
+  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;

@@ -65,22 +65,24 @@ const makeStage = (on) => {
   let drawn = []; // the boxes of the last frame
   let motion = null; // { from, start }
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
-  let wide = 0; // the field
+  let wide = 0; // the field, or 0 while it is hidden
   let shaken = 0; // until when r and s, or W, shake
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
-  let [frame, near] = [{}, {}]; // of a model, and of a layer alone, without curves
+  let [frame, crowd, near] = [{}, {}, {}]; // of a model, of a crowd of them, and of a layer alone, without curves
   let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
   const composed = new Map();
 
   const measure = () => {
-    const width = (field.clientWidth || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
+    wide = field.clientWidth;
+    const width = (wide || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
-  const frameOf = (state) => (isAll(state) ? frame : near);
+  const frameOf = (state) => (!isAll(state) ? near : state.M > CROWD ? crowd : frame);
   const contentOf = (state, layers) => cached(`content ${state.width} ${state.depth} ${partOf(state)} ${isAll(state) ? "" : `${state.layer}.${state.matrix}`} ${state.more}`, () => tilesOf(layers, onlyOf(state), fitted(state)));
   const cached = (name, of) => {
     if (!composed.has(name)) {
@@ -428,10 +430,11 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const thick = thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain);
+    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : drawn.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
-      !content.shaped ? "Each area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : thick ? "Thin lines are thicker than to scale." : "",
+      !content.shaped ? "Each block's area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : "",
+      thick ? "Thin strips are thicker than to scale." : "",
     ].filter(Boolean).join(" "));
     pager.show(layout.first, layout.first + layout.ghosts, layout.seen, layout.ghosts && state.M, members);
     canvas.setAttribute("aria-label", `${METHODS[method].label}. ${sum.lastChild.textContent} ${zones.filter((zone) => zone.lastChild.textContent).map((zone) => [...zone.children].map((part) => part.textContent).join(": ")).join(". ")}.${on.earlier() ? " Dashed upon it: the network before." : ""}`);
@@ -492,11 +495,12 @@ const makeStage = (on) => {
   });
   range.addEventListener("change", () => on.slide(Math.round(Number(range.value))));
   onArrows(slider, (step) => on.step(Math.sign(step)));
-  new ResizeObserver(([{ contentRect }]) => contentRect.width !== wide && on.resized((wide = contentRect.width))).observe(field);
+  new ResizeObserver(() => field.clientWidth !== wide && on.resized(!wide)).observe(field);
 
   return {
     element, field, tools, gauge, render, measure, words,
     frame: frameOf,
+    isShown: () => wide > 0,
     wordsOf,
     // What is drawn now is where the next motion begins; one that is on its way may go on, to another end.
     begin(now, goesOn = false) {

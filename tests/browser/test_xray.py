@@ -182,6 +182,35 @@ def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
         assert page.evaluate(SCALE) == first
 
 
+#: How much of the picture's width is between what is farthest to the left and to the right.
+FILLED = """() => {
+  const canvas = document.querySelector(".canvas");
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  const inked = [...Array(width).keys()].filter((x) =>
+    [...Array(height).keys()].some((y) => data[4 * (y * width + x) + 3] > 100));
+  return (inked.at(-1) - inked[0]) / width;
+}"""
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+@pytest.mark.parametrize(("members", "depth"), [(29, 10), (64, 12)])
+def test_a_picture_that_was_hidden_is_laid_out_when_it_is_shown(viewport, members, depth, opened):
+    """As large as there is room for; and a crowd of deep networks is no dust on a phone."""
+    picture = xray("1-50-50-1")
+    with opened(picture, viewport=viewport) as page:
+        page.set_content(picture.html("zoom=map"))
+        for label, number in (("Members", members), ("Width", 8), ("Hidden layers", depth)):
+            page.get_by_role("spinbutton", name=label).fill(str(number))
+        page.get_by_role("button", name="Show all of the X-ray").click()
+        page.evaluate(REST)
+        assert page.evaluate(FILLED) > 0.5
+        shown = page.evaluate(SCALE)
+        page.get_by_role("button", name="Fit", exact=True).click()
+        page.evaluate(REST)
+        assert page.evaluate(SCALE) == shown
+
+
 @pytest.mark.parametrize(("viewport", "side"), [(DESK, 240), ({"width": 390, "height": 844}, 150)])
 def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, opened):
     with opened(xray("1-50-50-1"), "#share=1", viewport=viewport) as page:
@@ -284,6 +313,41 @@ def test_a_block_is_a_level_between_a_large_model_and_its_layers(opened):
         assert words(page, ".gauge strong") == f"{own:,}"
         page.locator(".path").get_by_role("button", name="Blocks").click()
         assert words(page, ".gauge strong") == f"{picture.counts['single'].total:,}"
+
+
+def test_strips_of_a_large_model_say_that_they_are_thicker_than_to_scale(opened):
+    """Each is six pixels thick, until its numbers need as many."""
+    with opened(xray(Blocks()), "#share=1") as page:
+        for scale, thick in ((None, True), (8, False)):
+            if scale:
+                page.evaluate("(scale) => (location.hash = `share=1&scale=${scale}`)", scale)
+            page.evaluate(REST)
+            assert ("Thin strips are thicker" in words(page, ".drawn")) == thick
+            assert "its shape is not" in words(page, ".drawn")
+
+
+def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(opened):
+    """Four members beside what is stored once; on a phone one beside it."""
+    picture = xray(Blocks())
+    names = [layer.name for layer in picture.layers]
+    assert names == [name for name, _ in Blocks().named_modules() if name in names]
+    inside = [name.split(".")[-1] for name in names if name.startswith("blocks.4.")]
+    at = f"&zoom=block&layer={names.index('blocks.4.linear1') + 1}"
+    with opened(picture, f"#share=3{at}") as page:
+        for share in (3, 1):
+            page.evaluate("(hash) => (location.hash = hash)", f"share={share}{at}")
+            page.evaluate(REST)
+            assert page.locator(".field > .others").is_hidden()
+        place, seen = page.locator(".canvas").bounding_box(), []
+        for y, x in product(range(60, int(place["height"]), 12), range(4, 200, 14)):
+            page.mouse.move(place["x"] + x, place["y"] + y)
+            said = page.locator(".pointed").text_content().partition(": ")[0]
+            seen += re.findall(r"\w+$", said)
+        assert list(dict.fromkeys(seen)) == inside
+    with opened(picture, f"#share=1{at}", viewport=PHONE) as page:
+        page.evaluate(REST)
+        left, right = (page.locator(f".zone.{side}").bounding_box() for side in ("left", "right"))
+        assert left["y"] == right["y"] and left["x"] + left["width"] < right["x"]
 
 
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
