@@ -345,10 +345,13 @@ def test_a_member_more_is_a_longer_bar(opened):
     with opened(xray("1-50-50-1"), "#share=0") as page:
         wide = "() => document.querySelector('.gauge .per_member').getBoundingClientRect().width"
         four = page.evaluate(wide)
+        assert words(page, ".ticks").split("\n")[-1] == "5 networks"
         page.get_by_role("spinbutton", name="Members").fill("5")
         page.locator(".gauge strong", has_text="13,505").wait_for()
         page.evaluate(FRAME)
         assert page.evaluate(wide) == pytest.approx(5 / 4 * four, abs=2)
+    with opened(PICTURES["24 blocks"](), "#share=1", viewport=PHONE) as page:
+        assert page.evaluate(wide) >= 3  # of 1 %
 
 
 def test_a_phone_shows_all_four_columns_of_what_is_drawn(opened):
@@ -579,6 +582,7 @@ def test_escape_leads_back_to_all_members(opened):
         assert page.evaluate(SEEN) == first
 
 
+READ = "(one) => (one.value || one.innerText).replace('−', '-')"
 #: Numbers by name, as they are read; what can be typed, and what is computed.
 NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
   [...document.querySelectorAll(`${tag}.number`)].map((one) =>
@@ -607,6 +611,23 @@ def test_only_numbers_of_the_model_are_called_its_own(place, own, opened):
         assert shown() == {0.25}
         assert "W is your model’s" in words(page, ".numbers .note")
         assert there.is_hidden()
+
+
+def test_small_weights_are_counted_in_a_unit_that_their_heading_says(opened):
+    model = nn.Linear(30, 20)
+    nn.init.constant_(model.weight, -0.0142)
+    with opened(xray(model), "#share=1&zoom=numbers") as page:
+        first = page.get_by_label("W[1, 1]", exact=True)
+        assert first.input_value() == "−14"
+        assert words(page, ".once .who") == "W × 0.001"
+        assert words(page, ".each .block:first-child .who") == "member 1, W₁ × 0.001"
+        first.fill("20")
+        assert words(page, ".told strong") == "W[1, 1] = 0.02"
+        r, s, made = (
+            float(page.get_by_label(f"{name}₁[{at}]", exact=True).evaluate(READ))
+            for name, at in (("r", 1), ("s", 1), ("W", "1, 1"))
+        )
+        assert made == 20 * r * s
 
 
 def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
