@@ -57,8 +57,8 @@ const makeStage = (on) => {
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge(on);
   const pager = makePager(on.turn);
-  const field = make("div", { class: "field" }, ...zones, canvas, refusal, words, pager.element);
-  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
+  const field = make("div", { class: "field" }, ...zones, canvas, refusal, pager.element);
+  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, words, note));
   const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
@@ -477,8 +477,6 @@ const makeStage = (on) => {
     const hover = boxAt(event);
     canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
     on.hover(hover);
-    const { offsetX: x, offsetY: y } = event; // where its name stands
-    words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
   });
   canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {
