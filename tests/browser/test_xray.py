@@ -230,6 +230,7 @@ def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, side
             along = [pointed(x, 10 * down.index(letter) + 15) for x in across]
             assert along.count(letter) >= side * len(along)
             assert 10 * down.count(letter) > 120
+            page.mouse.move(0, 0)
             assert "its shape is not" in words(page, ".drawn")
             if letter == "Table":
                 assert {*along, *down} == {"Table", ""}
