@@ -42,7 +42,7 @@ const makeStage = (on) => {
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const refusal = make("p");
-  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, paler"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
+  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, fainter"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
@@ -257,7 +257,8 @@ const makeStage = (on) => {
     const vectors = seen.some(({ id }) => id[0] === "r");
     const middle = on.earlier() ? 0.75 : 0.5; // beside the corner of what was before
     const upon = (box, words, color) => {
-      const size = Math.min(28, box.h / 2.5, (1.7 * box.w) / Math.max(2.6, words.length));
+      context.font = `italic 28px ${SERIF}`;
+      const size = Math.min(28, box.h / 2.5, 0.65 * box.w, (23 * box.w) / context.measureText(words).width);
       if (size < 11) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
@@ -268,7 +269,7 @@ const makeStage = (on) => {
       for (const box of seen) {
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
-        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, "page");
+        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
@@ -309,7 +310,7 @@ const makeStage = (on) => {
         // Upon it; beside what is drawn its mean has the name of one, and none hides another.
         const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
         const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
-        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
+        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(...(down ? [middle - 7, along - 9, 14, 18] : [middle - 9, along - 6.5, 18, 13]));
         context.fillStyle = plainColor("ink");
         context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
         continue;
@@ -329,8 +330,8 @@ const makeStage = (on) => {
       if (id[0] !== "W" || member > first || layer < 0) continue;
       const room = group ?? { w, h };
       const fits = (words) => context.measureText(words).width < room.w - 10;
-      const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
-      const words = group && !fits(full) ? full.replace("block ", "") : full;
+      const full = group?.name || `${titleOf(on.layers()[layer], layer)}${group ? `, ${on.layers()[layer].kind}` : ""}`;
+      const words = group && !fits(full) ? full.replace(/block |, .*/, "") : full;
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
       if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
