@@ -281,7 +281,6 @@ const stage = makeStage({
     setLight(box && { role: box.look, layer: box.layer });
   },
   press(box, [across, down]) {
-    if (box.layer < 0) return;
     if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member), isAll(state) ? "block" : "layer");
     else {
       const [row, column] = [down * box.tile.rows, across * box.tile.columns].map((at) => Math.max(0, Math.floor(at) - 2));

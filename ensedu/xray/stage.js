@@ -2,6 +2,7 @@
 const [WAY, PAUSE, DRAW] = [520, 250, 250]; // milliseconds of a motion, after which it rests, and between two draws of what shakes
 const ALL = 128; // cells of a side, up to which each is an entry
 const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
+const FAR = 32; // pixels from a layer, within which a press opens it
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -466,22 +467,23 @@ const makeStage = (on) => {
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
-  const boxAt = (event) => {
+  // What is pointed at, or what a press opens there: if it is no layer the nearest.
+  const boxAt = (event, opens) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
-    const seen = drawn.filter(({ alpha, tile, look }) => alpha > 0.5 && (tile || look !== "made"));
-    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => inside(box, 12 - Math.min(box.w, box.h) / 2)) ?? null; // 24 pixels of what is thin
+    const away = (box) => Math.max(box.x - x, x - box.x - box.w, box.y - y, y - box.y - box.h, 0);
+    const seen = drawn.filter(({ alpha, tile, look, layer }) => alpha > 0.5 && (tile || look !== "made") && (!opens || layer >= 0));
+    const thin = (box) => away(box) <= 12 - Math.min(box.w, box.h) / 2; // 24 pixels of it
+    return seen.findLast((box) => !away(box)) ?? seen.findLast(thin) ?? seen.filter((box) => opens && away(box) <= FAR).sort((one, other) => away(one) - away(other))[0];
   };
 
   canvas.addEventListener("pointermove", (event) => {
-    const hover = boxAt(event);
-    canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
-    on.hover(hover);
+    canvas.style.cursor = boxAt(event, true) ? "zoom-in" : "";
+    on.hover(boxAt(event) ?? null);
   });
   canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {
-    const box = boxAt(event);
+    const box = boxAt(event, true);
     const { left, top } = canvas.getBoundingClientRect();
     if (box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });

@@ -287,6 +287,19 @@ def test_a_block_is_a_level_between_a_large_model_and_its_layers(opened):
         assert words(page, ".gauge strong") == f"{picture.counts['single'].total:,}"
 
 
+def test_a_press_upon_what_all_layers_have_opens_the_nearest(opened):
+    with opened(PICTURES["24 blocks"](), "#share=0", viewport=PHONE) as page:
+        page.evaluate(REST)
+        place = page.locator(".canvas").bounding_box()
+        for y in range(int(place["height"]), 0, -3):
+            page.mouse.move(place["x"] + 20, place["y"] + y)
+            if words(page, ".pointed").startswith("Biases of all layers"):
+                break
+        page.mouse.down()
+        page.mouse.up()
+        assert re.search(r"› block \d+$", words(page, ".path"))
+
+
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
