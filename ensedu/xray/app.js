@@ -79,7 +79,7 @@ const ask = () => {
   requestAnimationFrame(draw);
 };
 
-const lit = () => light && ((box) => (light.role ? box.look === light.role : box.layer === light.layer));
+const lit = () => light && ((box) => (light.role ?? box.look) === box.look && (light.layer ?? box.layer) === box.layer);
 // What stands far below the hand, or out of sight, follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
@@ -279,10 +279,9 @@ const stage = makeStage({
   scope: scopeOf,
   hover(box) {
     setText(stage.words, box ? stage.wordsOf(box, layersOf(state), chosen(state)) : "");
-    setLight(box && { role: box.look });
+    setLight(box && { role: box.look, layer: box.layer });
   },
   press(box, [across, down]) {
-    if (box.layer < 0) return;
     if (isWhole(state)) open(box.layer, box.matrix, Math.max(0, box.member), isAll(state) ? "block" : "layer");
     else {
       const [row, column] = [down * box.tile.rows, across * box.tile.columns].map((at) => Math.max(0, Math.floor(at) - 2));

@@ -49,6 +49,8 @@ const roundBelow = (most) => {
 const toneOf = (layers, method) => `var(--${METHODS[method].has_members && layers.some((layer) => METHODS[methodOf(layer, method)].has_members) ? method : "shared"})`;
 const ROLE_WORDS = { shared: "stored once, for all", per_member: "stored by each member", stds: "standard deviations", biases: "biases" };
 
+// What members own is seen, however little it is.
+const leastOf = (role, count) => (role === "per_member" && count ? 3 : 0); // pixels
 const segmentsOf = () => Object.fromEntries(ROLES.map((role) => [role, make("i", { class: `segment ${role}`, "data-role": role })]));
 
 const LET_GO = 500; // milliseconds after which a hand has let go
@@ -84,7 +86,7 @@ const makeBars = (on) => {
   let track = 400;
   new ResizeObserver(() => on.resized((track = rows.get(SINGLE).track.clientWidth || track))).observe(rows.get(SINGLE).track);
   // How many parameters fill a track, of what, and what changes it once the hand lets go.
-  let [room, of, later] = [1, "", 0];
+  let [room, of, later] = [1, null, 0];
   const rescale = (most) => {
     if (document.querySelector(":active:is(input, canvas)")) return (later = setTimeout(rescale, LET_GO, most));
     room = most;
@@ -109,7 +111,7 @@ const makeBars = (on) => {
       const count = hidden ? zero() : countAll(layers, method, state.M);
       const total = totalOf(count);
       for (const role of ROLES) {
-        segments[role].style.width = `${count[role] * perNumber}px`;
+        segments[role].style.width = `${Math.max(leastOf(role, count[role]), count[role] * perNumber)}px`;
         segments[role].hidden = !count[role];
       }
       const chip = (count.per_member * perNumber) / state.M;
@@ -149,20 +151,20 @@ const makeGauge = (on) => {
   let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width, earlier) => {
     const [from, to, along] = wayOf(state);
-    const most = CURVES || (state.hides.includes("members") && !state.more) ? state.M : 2 ** Math.ceil(Math.log2(state.M + 1));
+    const most = CURVES || (state.hides.includes("members") && !state.more) ? state.M : state.M + 1;
     const [one, full, deep, ...ends] = [[SINGLE, 1], [DEEP, most], ...[DEEP, from, to].map((method) => [method, state.M])].map(([method, M]) => (DATA.refused[method] ? zero() : countAll(layers, method, M)));
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along, from, to)));
-    // There is room for members that can be added, and in a hand the scale stays, but for more than it holds: so the bar moves.
-    const needed = Math.max(...[full, ...ends].map(totalOf));
-    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
+    // There is room for a member more, and for it the scale stays; in a hand it stays but for more than it holds: so the bar moves.
+    const [held, needed] = [[deep, ...ends], [full, ...ends]].map((counts) => Math.max(...counts.map(totalOf)));
+    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : held <= room && room <= needed ? room : needed;
     const total = now.reduce((sum, count) => sum + count, 0);
     const across = room / (totalOf(one) || 1);
     const [asks, guessed] = CURVES && isWhole(state) ? [isOpen(state), state.guess] : [false, null];
     const key = [...now, asks, guessed, room, from, to, Boolean(along), earlier].join(" ");
     if (key !== painted) {
       painted = key;
-      ROLES.forEach((role, k) => (segments[role].style.width = `${(100 * now[k]) / room}%`));
+      ROLES.forEach((role, k) => (segments[role].style.width = `max(${leastOf(role, now[k])}px, ${(100 * now[k]) / room}%)`));
       element.style.setProperty("--deep", `${(100 * totalOf(deep)) / room}%`);
       const compared = guessed !== null && (asks || to === SHARING);
       [mark.hidden, guess.hidden] = [!compared, !asks];

@@ -2,18 +2,16 @@
 const STEP = 0.5;
 const DRAG = 10; // pixels a step
 const LIMIT = 99;
-let decimals = 2; // a number has: more where those of the matrix are small
+let decimals = 2; // a number has: more where those of the matrix are small, which cells then count in a unit
 const rounded = (value) => Math.round(value * 10 ** decimals) / 10 ** decimals || 0;
 const plainNumber = (value) => String(rounded(value)).replace("-", "−");
-const stepOf = (key) => STEP * (key[0] === "W" ? 10 ** (2 - decimals) : 1);
+const unitOf = (key, { spread, modulated }) => (decimals > 2 && (key[0] === "W" || (key.startsWith("made") && (modulated || !spread))) ? 10 ** -decimals : 1);
 // Of a computed number as much as a cell has room for, with `fine` a place more or less; the words say it all.
-const squeezed = (value, fine) => {
-  const size = Math.abs(value);
-  const places = size < 1 ? decimals + Math.min(0, fine) : (size < 10) + Math.max(0, fine);
-  return inCell(Number.isInteger(value * 2) && size < 10 ? value : Number(value.toFixed(places)));
+const squeezed = (value, unit, fine) => {
+  const [count, size] = [value / unit, Math.abs(value / unit)];
+  const places = size < 1 && unit === 1 ? 2 + Math.min(0, fine) : (size < 10) + (size < 100) * Math.max(0, fine);
+  return plainNumber(Number.isInteger(count * 2) && size < 10 ? count : Number(count.toFixed(places)));
 };
-// All with the 0 before their point, or all without where there are so many places that it has no room.
-const inCell = (value) => (decimals > 2 ? plainNumber(value).replace(/^(−?)0\./, "$1.") : plainNumber(value));
 const bracketed = (value) => (value < 0 ? `(${plainNumber(value)})` : plainNumber(value));
 
 // What a method has of a layer: each array that is stored, and how an entry of a member's matrix comes about.
@@ -150,10 +148,12 @@ const makeNumbers = (on) => {
 
   const editing = (key) => editKey(...partsOf(key));
   const edit = (key, value) => {
-    const bounded = clamp(rounded(value), key.startsWith("σ") ? 0.01 : -LIMIT, LIMIT);
+    const bounded = clamp(rounded(value), key.startsWith("σ") ? 0.01 : -LIMIT * unitOf(key, arrays), LIMIT * unitOf(key, arrays));
     on.change({ edits: written({ ...editsOf(current), [editing(key)]: bounded }) });
-    return plainNumber(bounded);
+    return inCell(key, bounded);
   };
+  const inCell = (key, value, unit = unitOf(key, arrays)) => plainNumber(unit < 1 ? Math.round(value / unit) : value);
+  const stepOf = (key, unit = unitOf(key, arrays)) => STEP * (unit < 1 ? 10 * unit : 1);
   const touch = (key) => light((touched = key));
   const light = () => {
     for (const [key, cell] of cells) {
@@ -179,9 +179,9 @@ const makeNumbers = (on) => {
     cell.addEventListener("focus", () => (kept = current.edits));
     cell.addEventListener("input", () => {
       const typed = Number(cell.value.replace(",", ".").replace("−", "-"));
-      if (cell.value.trim() && Number.isFinite(typed)) edit(key, typed);
+      if (cell.value.trim() && Number.isFinite(typed)) edit(key, typed * unitOf(key, arrays));
     });
-    cell.addEventListener("change", () => (cell.value = inCell(value())));
+    cell.addEventListener("change", () => (cell.value = inCell(key, value())));
     cell.addEventListener("keydown", (event) => {
       const step = { ArrowUp: 1, ArrowDown: -1 }[event.key];
       if (event.key === "Enter") cell.blur();
@@ -217,7 +217,7 @@ const makeNumbers = (on) => {
     });
     cell.addEventListener("pointerup", () => (drag = null));
     cell.addEventListener("pointercancel", () => {
-      if (drag) on.change({ edits: drag.edits }), (cell.value = plainNumber(drag.from));
+      if (drag) on.change({ edits: drag.edits }), (cell.value = inCell(key, drag.from));
       drag = null;
     });
     return cell;
@@ -259,7 +259,8 @@ const makeNumbers = (on) => {
     if (!apart) once.push(sheet("shared", "W", -1, doubled ? "means of W" : "W"));
     if (!members && matrix.bias) once.push(across("b", "biases", "b", -1, doubled ? "μ of b" : "b"));
     if (!count && whole) once.push(across("y", "made", "y", -1, "y"));
-    const left = [block(apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers", ...once)];
+    const inUnits = (key) => (unitOf(key, arrays) < 1 ? ` × ${unitOf(key, arrays)}` : "");
+    const left = [block(`${apart ? "input" : doubled ? "means μ" : layer.matrices.length ? "W" : layer.table ? "table" : "numbers"}${inUnits("W")}`, ...once)];
     if (doubled) left.push(block("standard deviations σ", sheet("stds", "σW", -1, "standard deviations"), ...(matrix.bias ? [across("b", "stds", "σb", -1, "σ of b")] : [])));
     const parts = !apart || whole ? [section("once", [`${apart ? "The same for all" : "Stored once"} `, make("small", {}, whole && rows < ends[0] ? `the other ${digits(ends[0] - rows)} inputs are 0 here` : "")], ...left)] : [];
     const blocks = [];
@@ -270,7 +271,8 @@ const makeNumbers = (on) => {
       made.push(apart ? sheet("own", "W", i, `W${at}`) : sheet("made", "made", i, `${madeName(arrays.method)}${at}, computed`));
       if (matrix.bias && (members || doubled)) made.push(across("b", ...(members ? ["biases", "b"] : ["made", "db"]), i, `b${at}`));
       if (whole) made.push(across("y", "made", "y", i, `y${at}`));
-      blocks.push(block(`${members ? "member" : "sample"} ${i + 1}`, ...made));
+      const [who, unit] = [`${members ? "member" : "sample"} ${i + 1}`, inUnits("made")];
+      blocks.push(block(unit ? `${on.room() < NARROW ? "" : `${who}, `}${madeName(arrays.method)}${at}${unit}` : who, ...made));
     }
     const computed = modulated ? `dashed, ${spread ? "not stored: drawn r, s, and" : "computed:"} W ∘ r sᵀ` : doubled ? "μ + σ ∘ ε" : drops ? "rows of W times z" : whole ? "dashed, computed: y" : "";
     if (count) parts.push(section("each", [members ? `${ownWords(chosen(state), state.M, on.room() < NARROW)} ` : "Drawn, not stored ", make("small", {}, computed)], ...blocks));
@@ -311,8 +313,8 @@ const makeNumbers = (on) => {
     }
     for (const [key, cell] of cells) {
       const value = arrays.valueOf(key);
-      if (isMade(key)) setText(cell, squeezed(value, arrays.varies ? Math.sign(on.room() - NARROW) : 0));
-      else if (document.activeElement !== cell || drag) cell.value = inCell(value);
+      if (isMade(key)) setText(cell, squeezed(value, unitOf(key, arrays), arrays.varies ? Math.sign(on.room() - NARROW) : 0));
+      else if (document.activeElement !== cell || drag) cell.value = inCell(key, value);
       cell.style.setProperty("--strength", `${Math.round(6 + 30 * Math.min(1, Math.abs(value) / (key[0] === "y" ? 4 * most : /^[Wm]/.test(key) ? most : 3)))}%`);
       cell.classList.toggle("edited", !isMade(key) && Object.hasOwn(editsOf(state), editing(key)));
     }

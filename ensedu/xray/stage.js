@@ -2,6 +2,7 @@
 const [WAY, PAUSE, DRAW] = [520, 250, 250]; // milliseconds of a motion, after which it rests, and between two draws of what shakes
 const ALL = 128; // cells of a side, up to which each is an entry
 const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
+const FAR = 32; // pixels from a layer, within which a press opens it
 const MAGNET = 0.12; // of the way between two stops: so near the slider is at one
 const eased = (t) => (t < 0.5 ? 4 * t ** 3 : 1 - (2 - 2 * t) ** 3 / 2);
 const SUBSCRIPTS = (number) => [...String(number)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[digit]).join("");
@@ -42,7 +43,7 @@ const makeStage = (on) => {
   const sum = make("p", { class: "sum", role: "status" });
   const words = make("p", { class: "pointed", role: "status" });
   const refusal = make("p");
-  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, paler"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
+  const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, fainter"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
   const square = make("i", { class: "square" });
   const squareWords = make("span");
   const note = make("p", { class: "drawn" });
@@ -57,8 +58,8 @@ const makeStage = (on) => {
   const slider = make("div", { class: "share" }, range, make("div", { class: "stops" }, ...stops));
   const gauge = makeGauge(on);
   const pager = makePager(on.turn);
-  const field = make("div", { class: "field" }, ...zones, canvas, refusal, words, pager.element);
-  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, note));
+  const field = make("div", { class: "field" }, ...zones, canvas, refusal, pager.element);
+  const tools = make("div", { class: "tools" }, make("div", { class: "said" }, words, note));
   const under = make("div", { class: "under" }, key, scale, tools);
   const element = make("section", { class: "stage", "aria-label": "The picture" }, gauge.element, slider, sum, field, under);
 
@@ -259,7 +260,8 @@ const makeStage = (on) => {
     const vectors = seen.some(({ id }) => id[0] === "r");
     const middle = on.earlier() ? 0.75 : 0.5; // beside the corner of what was before
     const upon = (box, words, color) => {
-      const size = Math.min(28, box.h / 2.5, (1.7 * box.w) / Math.max(2.6, words.length));
+      context.font = `italic 28px ${SERIF}`;
+      const size = Math.min(28, box.h / 2.5, 0.65 * box.w, (23 * box.w) / context.measureText(words).width);
       if (size < 11) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
@@ -270,7 +272,7 @@ const makeStage = (on) => {
       for (const box of seen) {
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
-        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, "page");
+        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
@@ -311,7 +313,7 @@ const makeStage = (on) => {
         // Upon it; beside what is drawn its mean has the name of one, and none hides another.
         const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
         const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
-        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(middle - 7, along - 6.5, 14, 13);
+        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(...(down ? [middle - 7, along - 9, 14, 18] : [middle - 9, along - 6.5, 18, 13]));
         context.fillStyle = plainColor("ink");
         context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
         continue;
@@ -331,8 +333,8 @@ const makeStage = (on) => {
       if (id[0] !== "W" || member > first || layer < 0) continue;
       const room = group ?? { w, h };
       const fits = (words) => context.measureText(words).width < room.w - 10;
-      const full = group?.name || (group && on.layers()[layer].kind) || titleOf(on.layers()[layer], layer);
-      const words = group && !fits(full) ? full.replace("block ", "") : full;
+      const full = group?.name || `${titleOf(on.layers()[layer], layer)}${group ? `, ${on.layers()[layer].kind}` : ""}`;
+      const words = group && !fits(full) ? full.replace(/block |, .*/, "") : full;
       const long = context.measureText(words).width;
       context.fillStyle = plainColor("page");
       if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
@@ -468,24 +470,23 @@ const makeStage = (on) => {
     const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
-  const boxAt = (event) => {
+  // What is pointed at, or what a press opens there: if it is no layer the nearest.
+  const boxAt = (event, opens) => {
     const { left, top } = canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
-    const inside = (box, room) => x >= box.x - room && x <= box.x + box.w + room && y >= box.y - room && y <= box.y + box.h + room;
-    const seen = drawn.filter(({ alpha, tile, look }) => alpha > 0.5 && (tile || look !== "made"));
-    return seen.findLast((box) => inside(box, 0)) ?? seen.findLast((box) => inside(box, 12 - Math.min(box.w, box.h) / 2)) ?? null; // 24 pixels of what is thin
+    const away = (box) => Math.max(box.x - x, x - box.x - box.w, box.y - y, y - box.y - box.h, 0);
+    const seen = drawn.filter(({ alpha, tile, look, layer }) => alpha > 0.5 && (tile || look !== "made") && (!opens || layer >= 0));
+    const thin = (box) => away(box) <= 12 - Math.min(box.w, box.h) / 2; // 24 pixels of it
+    return seen.findLast((box) => !away(box)) ?? seen.findLast(thin) ?? seen.filter((box) => opens && away(box) <= FAR).sort((one, other) => away(one) - away(other))[0];
   };
 
   canvas.addEventListener("pointermove", (event) => {
-    const hover = boxAt(event);
-    canvas.style.cursor = hover?.layer >= 0 ? "zoom-in" : "";
-    on.hover(hover);
-    const { offsetX: x, offsetY: y } = event; // where its name stands
-    words.style.translate = `${Math.min(x, Math.max(0, frame.width - words.offsetWidth))}px ${y + words.offsetHeight + 24 < canvas.clientHeight ? y + 28 : y - words.offsetHeight - 8}px`;
+    canvas.style.cursor = boxAt(event, true) ? "zoom-in" : "";
+    on.hover(boxAt(event) ?? null);
   });
   canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {
-    const box = boxAt(event);
+    const box = boxAt(event, true);
     const { left, top } = canvas.getBoundingClientRect();
     if (box) on.press(box, [(event.clientX - left - box.x) / box.w, (event.clientY - top - box.y) / box.h]);
   });

@@ -259,6 +259,7 @@ def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, side
             along = [pointed(x, 10 * down.index(letter) + 15) for x in across]
             assert along.count(letter) >= side * len(along)
             assert 10 * down.count(letter) > 120
+            page.mouse.move(0, 0)
             assert "its shape is not" in words(page, ".drawn")
             if letter == "Table":
                 assert {*along, *down} == {"Table", ""}
@@ -350,6 +351,19 @@ def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(open
         assert left["y"] == right["y"] and left["x"] + left["width"] < right["x"]
 
 
+def test_a_press_upon_what_all_layers_have_opens_the_nearest(opened):
+    with opened(PICTURES["24 blocks"](), "#share=0", viewport=PHONE) as page:
+        page.evaluate(REST)
+        place = page.locator(".canvas").bounding_box()
+        for y in range(int(place["height"]), 0, -3):
+            page.mouse.move(place["x"] + 20, place["y"] + y)
+            if words(page, ".pointed").startswith("Biases of all layers"):
+                break
+        page.mouse.down()
+        page.mouse.up()
+        assert re.search(r"› block \d+$", words(page, ".path"))
+
+
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
@@ -409,10 +423,13 @@ def test_a_member_more_is_a_longer_bar(opened):
     with opened(xray("1-50-50-1"), "#share=0") as page:
         wide = "() => document.querySelector('.gauge .per_member').getBoundingClientRect().width"
         four = page.evaluate(wide)
+        assert words(page, ".ticks").split("\n")[-1] == "5 networks"
         page.get_by_role("spinbutton", name="Members").fill("5")
         page.locator(".gauge strong", has_text="13,505").wait_for()
         page.evaluate(FRAME)
         assert page.evaluate(wide) == pytest.approx(5 / 4 * four, abs=2)
+    with opened(PICTURES["24 blocks"](), "#share=1", viewport=PHONE) as page:
+        assert page.evaluate(wide) >= 3  # of 1 %
 
 
 def test_a_phone_shows_all_four_columns_of_what_is_drawn(opened):
@@ -643,6 +660,7 @@ def test_escape_leads_back_to_all_members(opened):
         assert page.evaluate(SEEN) == first
 
 
+READ = "(one) => (one.value || one.innerText).replace('−', '-')"
 #: Numbers by name, as they are read; what can be typed, and what is computed.
 NAMED = """() => ["input", "button"].map((tag) => Object.fromEntries(
   [...document.querySelectorAll(`${tag}.number`)].map((one) =>
@@ -671,6 +689,23 @@ def test_only_numbers_of_the_model_are_called_its_own(place, own, opened):
         assert shown() == {0.25}
         assert "W is your model’s" in words(page, ".numbers .note")
         assert there.is_hidden()
+
+
+def test_small_weights_are_counted_in_a_unit_that_their_heading_says(opened):
+    model = nn.Linear(30, 20)
+    nn.init.constant_(model.weight, -0.0142)
+    with opened(xray(model), "#share=1&zoom=numbers") as page:
+        first = page.get_by_label("W[1, 1]", exact=True)
+        assert first.input_value() == "−14"
+        assert words(page, ".once .who") == "W × 0.001"
+        assert words(page, ".each .block:first-child .who") == "member 1, W₁ × 0.001"
+        first.fill("20")
+        assert words(page, ".told strong") == "W[1, 1] = 0.02"
+        r, s, made = (
+            float(page.get_by_label(f"{name}₁[{at}]", exact=True).evaluate(READ))
+            for name, at in (("r", 1), ("s", 1), ("W", "1, 1"))
+        )
+        assert made == 20 * r * s
 
 
 def test_what_a_member_draws_stands_between_its_means_and_its_matrix(opened):
