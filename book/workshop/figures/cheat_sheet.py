@@ -174,7 +174,8 @@ STYLE = """<style>
 }
 @media screen and (max-width: 600px) {
   .ensedu-sheet { font-size: 0.9rem; line-height: 1.35 }
-  .ensedu-sheet text { font-size: 26px }
+  .ensedu-sheet :is(text, .name) { font-size: 26px }
+  .ensedu-sheet .index { font-size: 19px }
   .ensedu-sheet .heads + p { display: none }
 }
 @media print {
