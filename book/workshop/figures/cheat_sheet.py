@@ -14,7 +14,7 @@ WORDS = {
     "deep_ensemble": "M of everything",
     "batch_ensemble": "W once; a member scales inputs by r, outputs by s",
     "rank1": "W once; r and s random, each with a mean (solid) and σ (hatched)",
-    "mean_field": "all of it random",
+    "mean_field": "every weight and bias random, with a mean μ and a σ",
 }
 MEMBERS = 4
 #: Of the picture: the side of a number, numbers along a side of a matrix, and between two arrays.
@@ -23,6 +23,8 @@ UNIT, SIDE, AIR = 2, 50, 4
 THICK = 3
 #: From member to member; and from line to line of what is hatched.
 STEP, HATCH = (SIDE + 3 * THICK) * UNIT + 6 * AIR, 6
+#: From what is stored once, two matrices at most, to the first member.
+ONCE = STEP + SIDE * UNIT + 2 * AIR
 
 
 def formula(method: str) -> str:
@@ -64,8 +66,9 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
         parts.append(letter(middle, line, "μ" if alone else "W", look="on"))
         if not row.has_members:
             parts.append(box(x, below, 1, SIDE, "bias"))
+            parts.append(f'<text x="{x + ONCE}" y="{line}">no members</text>')
         if alone:
-            right = x + STEP
+            right = x + SIDE * UNIT + 2 * AIR
             parts.append(box(right, y, SIDE, SIDE, "deviations"))
             parts.append(letter(right + side / 2, line, "σ", look="on hatch"))
             parts.append(box(right, below, 1, SIDE, "deviations"))
@@ -89,8 +92,8 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
 def picture(method: str, members: int) -> str:
     """Return what a layer stores, to scale: what is stored once at the left, then each member."""
     own = range(1, members + 1) if METHODS[method].has_members else ()
-    stored = "".join(arrays(method, i * STEP, i) for i in own)
-    width, height = (1 + members) * STEP, (SIDE + 3 * THICK) * UNIT + 5 * AIR
+    stored = "".join(arrays(method, ONCE + (i - 1) * STEP, i) for i in own)
+    width, height = ONCE + members * STEP, (SIDE + 3 * THICK) * UNIT + 5 * AIR
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(WORDS[method])}">'
         f'<g class="once">{arrays(method, 0)}</g>{stored}</svg>'
@@ -147,11 +150,11 @@ STYLE = """<style>
 .ensedu-sheet div > p > :first-child { flex-basis: 100% }
 .ensedu-sheet > div { align-items: end; color: var(--pst-color-text-muted); line-height: 1.2 }
 .ensedu-sheet div > .heads {
-  align-items: end; column-gap: 1em; display: grid; flex: 0 1 27rem;
-  grid-template-columns: calc(20% - 0.4em) 1fr; /* W, and members */
+  align-items: end; column-gap: 1em; display: grid; flex: 0 1 31rem;
+  grid-template-columns: calc(30.6% - 0.4em) 1fr; /* W, and members */
 }
 .bd-article:has(.ensedu-sheet) ul { padding-inline-start: 1.1rem }
-.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 27rem }
+.ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 31rem }
 .ensedu-sheet svg { color: var(--ensedu-own) }
 .ensedu-sheet .once { color: var(--ensedu-shared) }
 .ensedu-sheet .weight { fill: currentColor }
@@ -171,13 +174,15 @@ STYLE = """<style>
 }
 @media screen and (max-width: 600px) {
   .ensedu-sheet { font-size: 0.9rem; line-height: 1.35 }
+  .ensedu-sheet :is(text, .name) { font-size: 26px }
+  .ensedu-sheet .index { font-size: 19px }
   .ensedu-sheet .heads + p { display: none }
 }
 @media print {
   html[data-theme]:has(.ensedu-sheet) { font-size: 9.5pt }
   .bd-article:has(.ensedu-sheet) :is(p, li) { line-height: 1.3 }
-  .ensedu-sheet svg { width: 80mm }
-  .ensedu-sheet div > .heads { flex-basis: 80mm }
+  .ensedu-sheet svg { width: 92mm }
+  .ensedu-sheet div > .heads { flex-basis: 92mm }
   .bd-article:has(.ensedu-sheet) h1 { font-size: 18pt; margin: 0 0 0.4rem }
   .bd-article:has(.ensedu-sheet) :is(p, ul) { margin: 0 0 0.5rem }
   .bd-article:has(.ensedu-sheet) li > p { margin: 0 }

@@ -21,7 +21,8 @@ ALT = (
 )
 GAIN = (
     "Where members miss the truth on different sides, their average misses it by less than they "
-    "do on average. First what they predict, then their squared errors, and what is left of these."
+    "do on average. The lower bar splits the upper one: what is left in the average, and what "
+    "is gained."
 )
 #: Of members, of their average, and of what it gains.
 MEMBER: dict[str, Any] = {"color": PALETTE["deep_ensemble"], "lw": 3, "solid_capstyle": "butt"}

@@ -1,5 +1,7 @@
 """What *What is inside a BatchEnsemble?* claims, by counts and by layers."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ensedu import costs, counting
@@ -17,6 +19,7 @@ x, r, s = np.array([1.0, 2]), np.array([2.0, -1]), np.array([1, 0.5, 1])
 SMALL = np.array([[1.0, -1, 2], [3, 1, 1]])
 OWN = SMALL * np.outer(r, s)
 rank = np.linalg.matrix_rank
+ROWS = np.array([[1.0, 0], [0, 1], [2, 3]])
 
 
 def layer(m: int, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -33,6 +36,12 @@ def differ(h: int, *at: int) -> int:
 
 def smaller(m: int, n: int, M: int) -> bool:
     return np.less(*(counting.layer(m, n, method, M).total for method in METHODS))
+
+
+def third(rows: Sequence[float] = (1, 1, 1), columns: Sequence[float] = (1, 1)) -> np.ndarray:
+    """Return which multiples of the first two rows add up to the third, all of them scaled."""
+    first, second, last = ROWS * np.outer(rows, columns)
+    return np.linalg.solve(np.transpose([first, second]), last)
 
 
 def free(m: int, n: int) -> int:
@@ -56,9 +65,15 @@ says("W by 2 and by -1, and its", lambda: r)
 says("(2, -1, 4) and (-3, -\\frac12, -1)",
      lambda: np.array_equal(OWN, [[2, -1, 4], [-3, -0.5, -1]]))
 says("So W_1 has rank 2, like W", lambda: rank(OWN) == rank(SMALL) == 2)
-says("by numbers other than 0, a combination",
-     lambda: all(rank(own) == rank(shared) == 8
-         for shared, own, _ in (layer(9, 8, k) for k in range(50))))
+says("the rows (1, 0), (0, 1) and (2,", lambda: ROWS[[0, 1]].tolist() == [[1, 0], [0, 1]])
+says("and (2, 3) the third is twice the", lambda: (*ROWS[2], third()[0]))
+says("left, so the rank is 2", lambda: rank(ROWS) == 2)
+says("columns by numbers other than 0", lambda: all(rank(own) == rank(shared) == 8
+    for shared, own, _ in (layer(9, 8, k) for k in range(50))))
+says("With 5 for the second column, the third",
+     lambda: third(columns=[1, 5]).tolist() == third().tolist())
+says("row, (2, 15), is still twice the first", lambda: (*(ROWS * [1, 5])[2], third()[0]))
+says("With 4 for the first row, it is", lambda: third(rows=[4, 1, 1]).tolist() == [0.5, 3])
 says("(2, 1, 2) in the first row and",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
 says("random sign, 1 or -1 with equal chance", lambda: np.unique(SIGNS)[::-1])
@@ -76,8 +91,8 @@ says("member costs 150 parameters, where a deep ensemble",
 says("where a deep ensemble pays 2,550", lambda: counting.one_more_member(50, 50, DEEP).total)
 says("two vectors, 100 numbers in all, which are", lambda: sum(own.size for own in FAST))
 says("which are 4% of a matrix", lambda: sum(own.size for own in FAST) / W.size)
-says("members, are 75% of a matrix each",
-     lambda: counting.layer(50, 50, DEEP, 4, bias=False).total / (4 * W.size) - 1 / 4)
+says("1 - 1/4 = 3/4 of a matrix",
+     lambda: counting.layer(50, 50, DEEP, 4, bias=False).total - W.size == 3 * W.size)
 says("It is smaller than a deep ensemble's if",
      lambda: all(smaller(m, n, M) == (M * (m + n) < (M - 1) * m * n)
          for m in range(1, 20) for n in range(1, 20) for M in (1, 2, 3, 4, 16)))

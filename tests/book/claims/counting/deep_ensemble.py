@@ -11,7 +11,7 @@ from tests.book.claiming import Claims
 CLAIMS = Claims("counting/deep-ensemble", unclaimed={
     "an example": ["and two members predict 19 and 23", "units the weights 1 and -1",
         "in the other order, -1 and 1", "four members of 1-50-50-1 learn a sine from",
-        "where 1 is the squared error of", "unit 7 of one member may do",
+        "of a network that always answers 0", "unit 7 of one member may do",
         "unit 7 stays unit 7"],
 })  # fmt: skip
 says = CLAIMS.says

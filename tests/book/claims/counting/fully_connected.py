@@ -60,6 +60,7 @@ says("Nearly four times as many, 10,401 after 2,701",
      lambda: (counting.mlp([1, 100, 100, 1]).total, CURVE.total))
 says("count goes from 2,701 to 10,401, because the",
      lambda: (CURVE.total, counting.mlp([1, 100, 100, 1]).total))
+says("Guess how many of these 2,701 parameters are", lambda: CURVE.total)
 says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
 says("both sides have 50, so there are 50",
      lambda: (MIDDLE.shared, MIDDLE.biases) == (50 * 50, 50))
@@ -74,7 +75,7 @@ says("2,550 of all 2,701 parameters, or 94%",
 says(["Then the 50 units of a layer compute", "50 of them compute no more than a"], equal_units)
 says("After ReLU it is a sixth",
      lambda: abs(6 * kept(lambda y: np.maximum(y, 0)) - 1) < 0.02)
-says("an output is a third of the", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
+says("weights, is a third of q", lambda: abs(3 * kept(np.asarray) - 1) < 0.02)
 says("6^{-8} is left, less than a millionth", lambda: 6.0**-8 < 1e-6)
 says("= 4{,}160 in each of the first",
      lambda: [layer.total for layer in DIGITS.layers[:2]] == [4160, 4160])
