@@ -54,8 +54,6 @@ HEAD = 0.14
 PART = 0.5
 #: How much of an axis is covered, beyond what is paid, and of who is struck out.
 BEYOND, VEIL = 0.15, 0.6
-#: Units that an interval keeps off 0, if it leaves it out.
-OFF = 0.1
 
 
 class Budget(Computed):
@@ -92,7 +90,10 @@ class Budget(Computed):
             "lengths": [
                 round(inches(name, weight="bold") / self.longest, 3) for name in names.values()
             ],
-            "gains": [*map(_gain, self.beside.values())],
+            "gains": [
+                [round(float(value), 3) for value in (one.low, one.middle, one.high)]
+                for one in self.beside.values()
+            ],
             "ends": {price: ends for price, (_, ends, _) in PRICES.items()} | {"gain": GAINS},
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
@@ -204,13 +205,6 @@ class Budget(Computed):
             write(figure, zero, ways, NAME_OF_ZERO, **REFERRED)
             keep_in_sight(figure, 0, head)
         return figure
-
-
-def _gain(one: Pooled) -> list[float]:
-    """Return the ends of an interval as it is drawn, and its middle between them."""
-    low = max(one.low, OFF) if one.low > 0 else one.low
-    high = min(one.high, -OFF) if one.high < 0 else one.high
-    return [round(float(value), 3) for value in (low, one.middle, high)]
 
 
 def _price(value: float) -> str:
