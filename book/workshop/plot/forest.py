@@ -257,7 +257,7 @@ def _numbers(row: PooledEffect, name: str) -> str:
             f"{label(name)}: {row.word}" if row.word else label(name),
             f"middle {middle} ({low} to {high})",
             f"this data set: {first}" if len(row.sources) == 1
-            else f"lower on {lower} of {len(row.sources)} data sets",
+            else f"lower on {lower} of {len(row.sources)} sources",
         )
     )  # fmt: skip
 
@@ -273,7 +273,7 @@ def _key(*, alone: bool, unclear: bool) -> dict[str, dict[str, Any]]:
     hollow: dict[str, Any] = {"color": MUTED, "ls": "", "marker": "o", "ms": 8, "mfc": PAGE}
     return {
         MEANS: {"color": MUTED, "lw": 2.2, "marker": "o", "ms": 8},
-        f"{'this' if alone else 'each'} data set": {
+        "this data set" if alone else "each source": {
             **{"color": MUTED, "ls": "", "marker": "o"}, **_dot(alone),
         },
         OUTSIDE: {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0},

@@ -189,10 +189,10 @@ def test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands(look):
         assert [*dots[called].get_xdata()] == [x for x in row.sources if low < x < high]
     said = next(one.get_label() for one in figure.artists if one.get_gid() == POINTED)
     assert said == (
-        "deep ensemble: better\nmiddle −0.800 (−2.000 to −0.400)\nlower on 2 of 3 data sets"
+        "deep ensemble: better\nmiddle −0.800 (−2.000 to −0.400)\nlower on 2 of 3 sources"
     )
     every = words(figure)
-    assert {"← better", "worse →", "one network", "each data set", "further out"} <= {*every}
+    assert {"← better", "worse →", "one network", "each source", "further out"} <= {*every}
     assert every.count("unclear") == 1  # in the key, and not at its row
 
 
