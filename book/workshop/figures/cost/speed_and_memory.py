@@ -23,6 +23,8 @@ MEMORY = (
     "Adam, without what is needed for a moment only."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
+#: A layer in which memory is what one waits for.
+WIDE = 1024
 FOLDS = "folds \N{RIGHTWARDS ARROW}"
 OFF: Any = {"textcoords": "offset points", "fontsize": SMALL}
 
