@@ -7,7 +7,6 @@ from typing import Any
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
-from matplotlib.transforms import ScaledTranslation
 from numpy import ndarray as Array
 
 from ensedu.uncertainty.meta_analysis import DELTA
@@ -50,8 +49,6 @@ NAMES, WORDS, OUT, TICKS = 2.0, 1.5, 0.2, 0.32
 AIRS = 0.34, 0.25
 #: The band of what is practically equal: no line of it is as strong as that at 0.
 BAND: dict[str, Any] = {"fc": (MUTED, 0.25), "ec": (MUTED, 0.75), "lw": 0.6}
-#: Inches between an interval and the line at 0 that it leaves out.
-GAP = 0.028
 #: Where names stand on the lines of a narrow page's axes, these keep off their letters.
 OFF_LINES = [withStroke(linewidth=3, foreground=PAGE)]
 #: Rows from which on the numbers of the axis stand above them as well.
@@ -180,7 +177,7 @@ def _draw(
         if 0 < k == leading:
             axes.axhline(y - above - PART / 2, color=MUTED, lw=0.6, label="_part")
         _draw_row(axes, row, y + MARKS, ends, name)
-        say_where_pointed(figure, top + y - above, step, _numbers(row, name, ends))
+        say_where_pointed(figure, top + y - above, step, _numbers(row, name))
         own = PALETTE.get(row.method or name, MUTED)
         style: dict[str, Any] = {"va": "baseline" if narrow else "center", "linespacing": 1.0}
         said = style | known[name] | {"color": INK if known[name] else SHARED}
@@ -235,7 +232,6 @@ def _draw_row(axes: Axes, row: PooledEffect, y: float, ends: Ends, name: str) ->
         [middle], [y], marker=MARKERS.get(method, "o"), ms=9.5, color=own, mew=1.3,
         mfc=PAGE if row.word in UNKNOWN else own, label=f"{called}, middle",
     )  # fmt: skip
-    keep_off_zero(axes, row.interval, y, ends)
     for end, marker, outwards, count, leaves in (
         (ends[0], "<", -1, sum(value <= ends[0] for value in row.sources), low <= ends[0]),
         (ends[1], ">", 1, sum(value >= ends[1] for value in row.sources), high >= ends[1]),
@@ -252,29 +248,16 @@ def _draw_row(axes: Axes, row: PooledEffect, y: float, ends: Ends, name: str) ->
             )  # fmt: skip
 
 
-def keep_off_zero(axes: Axes, interval: Sequence[Number], y: Number, ends: Ends) -> None:
-    """Part an interval from the line at 0 by a gap, where it leaves 0 out and ends beside it."""
-    low, *_, high = interval
-    side = (low > 0) - (high < 0)
-    inch = axes.get_window_extent().width / axes.figure.dpi / (ends[1] - ends[0])
-    gap = ScaledTranslation(side * GAP, 0, axes.figure.dpi_scale_trans)
-    axes.plot(
-        [0], [y], "|", ms=5, mew=72 * GAP, color=PAGE, label="_gap", transform=axes.transData + gap,
-        visible=side != 0 and min(abs(low), abs(high)) * inch < 1.5 * GAP,
-    )  # fmt: skip
-
-
-def _numbers(row: PooledEffect, name: str, ends: Ends) -> str:
+def _numbers(row: PooledEffect, name: str) -> str:
     """Return the numbers of a row in lines, as a reader points at it."""
-    digits = 2 if ends[1] - ends[0] >= 1 else 3
-    low, middle, high, first = (decimal(value, digits) for value in (*row.interval, row.sources[0]))
+    low, middle, high, first = (decimal(value, 3) for value in (*row.interval, row.sources[0]))
     lower = sum(value < 0 for value in row.sources)
     return "\n".join(
         (
             f"{label(name)}: {row.word}" if row.word else label(name),
             f"middle {middle} ({low} to {high})",
             f"this data set: {first}" if len(row.sources) == 1
-            else f"lower on {lower} of {len(row.sources)} data sets",
+            else f"lower on {lower} of {len(row.sources)} sources",
         )
     )  # fmt: skip
 
@@ -290,7 +273,7 @@ def _key(*, alone: bool, unclear: bool) -> dict[str, dict[str, Any]]:
     hollow: dict[str, Any] = {"color": MUTED, "ls": "", "marker": "o", "ms": 8, "mfc": PAGE}
     return {
         MEANS: {"color": MUTED, "lw": 2.2, "marker": "o", "ms": 8},
-        f"{'this' if alone else 'each'} data set": {
+        "this data set" if alone else "each source": {
             **{"color": MUTED, "ls": "", "marker": "o"}, **_dot(alone),
         },
         OUTSIDE: {"color": MUTED, "ls": "", "marker": "<", "ms": 7, "mew": 0},

@@ -65,8 +65,9 @@ def saves(f, members):
 def budget(f, **limits):
     """Of rows whose prices are all paid."""
     paid = np.all([np.array(f.data[price]) <= limit for price, limit in limits.items()], axis=0)
-    middles = [one.middle for one in f.beside.values()]
-    return [sum(paid), len(paid)], [[round(middle, 3)] * 3 for middle in middles]
+    drawn = [[one.middle] * 3 for one in f.beside.values()]
+    drawn += [[one.low, one.middle, one.high] for one in f.beside.values()]
+    return [sum(paid), len(paid)], np.round(drawn, 3)
 
 
 def curve(f, points, noise, model):

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 
 from ensedu.methods import METHODS
 from tests.book import looking as looks
@@ -187,11 +189,28 @@ def test_a_forest_has_the_best_first_and_says_its_numbers_where_it_stands(look):
         assert [*dots[called].get_xdata()] == [x for x in row.sources if low < x < high]
     said = next(one.get_label() for one in figure.artists if one.get_gid() == POINTED)
     assert said == (
-        "deep ensemble: better\nmiddle −0.80 (−2.00 to −0.40)\nlower on 2 of 3 data sets"
+        "deep ensemble: better\nmiddle −0.800 (−2.000 to −0.400)\nlower on 2 of 3 sources"
     )
     every = words(figure)
-    assert {"← better", "worse →", "one network", "each data set", "further out"} <= {*every}
+    assert {"← better", "worse →", "one network", "each source", "further out"} <= {*every}
     assert every.count("unclear") == 1  # in the key, and not at its row
+
+
+@pytest.mark.parametrize("look", LIGHT)
+@pytest.mark.parametrize("side", [-1, 1])
+def test_an_interval_is_seen_up_to_its_end_beside_0(side, look):
+    row = pooled(sorted([0.004 * side, 0.5 * side, 0.9 * side]), [side])
+    figure = drawn(lambda: forest({"deep_ensemble": row}), look)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    seen = np.asarray(canvas.buffer_rgba())
+    (axes,) = figure.axes
+    (line,) = labeled(axes, ", interval").values()
+    ends = np.linspace(0.01, 0.3, 30) * side
+    across, up = axes.transData.transform([(x, line.get_ydata()[0]) for x in ends]).T
+    found = seen[len(seen) - 1 - up.astype(int), across.astype(int), :3]
+    own = np.array(to_rgb(PALETTE["deep_ensemble"])) * 255
+    assert abs(found - own).max() < 2
 
 
 def test_who_is_better_stands_first_and_apart_where_others_follow():

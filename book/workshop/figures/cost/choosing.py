@@ -31,8 +31,8 @@ from workshop.plot.text_layout import number_in_words
 BUDGET = (
     "What you can pay decides what you can choose from. Who has a price that is too high is struck "
     "out, or left out on a phone. Lines: the typical difference in NLL from one network, in the "
-    "contest's units, and its interval. Prices are multiples of one network's; memory is its "
-    "parameters."
+    "contest's units, and its interval. Prices are multiples of one network's: of its parameters, "
+    "and of its time to train if it is as small as ours."
 )
 #: Ends of the axis of gains.
 GAINS = -2.6, 3.0
@@ -46,16 +46,14 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, from its marks up to its name, and above all rows; wide and narrow.
 ROW, NAME, ABOVE = (0.275, 0.43), (0, 0.21), (0.14, 0.38)
-#: Inches: between panels, of one of prices, and of a column of prices on a narrow page.
-APART, PRICE, COLUMN = 0.24, 0.72, 0.63
+#: Inches: between panels, of one of prices, and between columns of prices on a narrow page.
+APART, PRICE, COLUMN = 0.24, 0.72, 0.15
 #: Inches above the first ticks, beside what is written there.
 HEAD = 0.14
 #: Rows between who remains and who is struck out.
 PART = 0.5
 #: How much of an axis is covered, beyond what is paid, and of who is struck out.
 BEYOND, VEIL = 0.15, 0.6
-#: Units that an interval keeps off 0, if it leaves it out.
-OFF = 0.1
 
 
 class Budget(Computed):
@@ -92,7 +90,10 @@ class Budget(Computed):
             "lengths": [
                 round(inches(name, weight="bold") / self.longest, 3) for name in names.values()
             ],
-            "gains": [*map(_gain, self.beside.values())],
+            "gains": [
+                [round(float(value), 3) for value in (one.low, one.middle, one.high)]
+                for one in self.beside.values()
+            ],
             "ends": {price: ends for price, (_, ends, _) in PRICES.items()} | {"gain": GAINS},
         } | {
             price: [round(prices[name][key] or 0, 3) for name in names]
@@ -150,7 +151,9 @@ class Budget(Computed):
         tall = row * (top - bottom)
         with plot.house_style():
             if narrow:
-                left, width = EDGE + 0.1, look().width - 2 * EDGE - 0.2
+                left = EDGE + 0.1
+                columns = [inches(price) + COLUMN for price in PRICES]
+                width = look().width - left - EDGE - sum(columns)
             else:
                 left = EDGE + self.longest + 0.2
                 width = look().width - left - len(PRICES) * (APART + PRICE) - 2 * EDGE
@@ -162,21 +165,21 @@ class Budget(Computed):
             gains.set_ylim(bottom, top)
             for k, (name, one) in enumerate(self.beside.items()):
                 _draw_gain(gains, k, found, name, one)
-            # On a narrow page names, and prices as numbers, stand above what they name.
+            # On a narrow page names stand above their rows, and prices are numbers beside them.
             begin = left if narrow else EDGE
             _write_column(
                 figure, (begin, head - rise, tall), found, (bottom, top), [*self.names.values()],
                 [PALETTE.get(name, MUTED) for name in self.names],
             )  # fmt: skip
-            first = look().width - EDGE - COLUMN * len(PRICES)
+            ways = head - LINE * 1.5 - HEAD + 0.05
             for i, price in enumerate(PRICES):
                 if narrow:
-                    at, words = first + i * COLUMN, [*map(_price, self.data[price])]
-                    write(figure, at, LINE / 2, price, va="center")
+                    at = left + width + sum(columns[:i]) + COLUMN
+                    words = [*map(_price, self.data[price])]
+                    write(figure, at, ways, price, va="center")
                     _write_column(
-                        figure, (at, head - rise, tall), found, (bottom, top), words,
-                        [MUTED] * len(words),
-                    )  # fmt: skip
+                        figure, (at, head, tall), found, (bottom, top), words, [MUTED] * len(words)
+                    )
                 else:
                     corner = left + width + APART + i * (APART + PRICE), head
                     _draw_prices(figure, (*corner, tall), found, (bottom, top), price)
@@ -197,20 +200,12 @@ class Budget(Computed):
                     found[f"length_{k}"], found[f"struck_{k}"], color=MUTED, lw=0.9,
                     label="_struck", solid_capstyle="butt", gid=moves(f"length_{k}", f"struck_{k}"),
                 )  # fmt: skip
-            ways = head - LINE * 1.5 - HEAD + 0.05
             for x, ha, way in zip((left, left + width), ("left", "right"), WAYS, strict=True):
                 write(figure, x, ways, way, ha=ha, va="center")
             zero = left - width * GAINS[0] / (GAINS[1] - GAINS[0])
-            write(figure, zero, ways, NAME_OF_ZERO, **REFERRED)
+            write(figure, zero, ways - LINE * narrow, NAME_OF_ZERO, **REFERRED)
             keep_in_sight(figure, 0, head)
         return figure
-
-
-def _gain(one: Pooled) -> list[float]:
-    """Return the ends of an interval as it is drawn, and its middle between them."""
-    low = max(one.low, OFF) if one.low > 0 else one.low
-    high = min(one.high, -OFF) if one.high < 0 else one.high
-    return [round(float(value), 3) for value in (low, one.middle, high)]
 
 
 def _price(value: float) -> str:

@@ -8,23 +8,24 @@ import numpy as np
 
 from workshop import plot
 from workshop.plot.panels import label_ticks
-from workshop.plot.style import MUTED, Figure, color, house_style, look
+from workshop.plot.style import MUTED, Figure, color, house_style
 from workshop.plot.text_layout import SMALL
 
 # Captions.
 TIMES = (
     "A wide layer is fastest when its members share and get few examples, a narrow one when they "
-    "are stacked. Measured: a forward pass of a layer, four members, one thread."
+    "are stacked in one array, as this deep ensemble is. Measured: a forward pass of a layer, four "
+    "members, one thread."
 )
 MEMORY = (
-    "A BatchEnsemble keeps less than a deep ensemble, but less of it is saved while it scales "
-    "inputs and outputs. From the dotted line on it forms each member's weights. Counted with "
+    "With three members or more, a BatchEnsemble keeps less than a deep ensemble, but less of it "
+    "is saved while it scales inputs and outputs. From the dotted line on it folds. Counted with "
     "Adam, without what is needed for a moment only."
 )
 METHODS = ("deep_ensemble", "batch_ensemble")
 #: A layer in which memory is what one waits for.
 WIDE = 1024
-FOLDS = "forms weights \N{RIGHTWARDS ARROW}"
+FOLDS = "folds \N{RIGHTWARDS ARROW}"
 OFF: Any = {"textcoords": "offset points", "fontsize": SMALL}
 
 
@@ -41,7 +42,8 @@ class Times:
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self.passes = {(row["m"], row["B"]): row["forward"] for row in rows}
         self.choices = {"width": sorted({width for width, _ in self.passes})}
-        self.start = {"width": WIDE}
+        # What the box asks for, a wide layer, is not shown before a reader has guessed.
+        self.start = {"width": self.choices["width"][0]}
         self.batches = sorted({batch for _, batch in self.passes})
 
     def of(self, width: int, method: str) -> list[float | int]:
@@ -112,8 +114,7 @@ class Memory:
             part.set_data(*np.insert(part.get_xydata(), bisect(self.steps, width), np.nan, 0).T)
             axes.axvline(width, color=MUTED, lw=1, ls=":", zorder=0)
             axes.annotate(FOLDS, (width, 1.09), (-4, 0), color=MUTED, ha="right", **OFF)
-            last = self.steps[-1]
-            label_ticks(axes, [1, 8, 64, 1024, *([] if look().narrow else [last])])
+            label_ticks(axes, [1, 16, 256, self.steps[-1]])
         return figure
 
     def say(self, width: int, ensemble_size: int) -> str:

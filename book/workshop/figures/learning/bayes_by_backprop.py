@@ -42,7 +42,7 @@ ELLIPSES = (
 SETTINGS = (
     "Training longer, or with more weight samples, helps at the data; a small KL weight helps "
     "there and harms in the gap. A row is one change of the base: KL weight 1, initial σ 0.1, 1 "
-    "weight sample a step, 3,000 steps. Its score minus the base's; hollow: luck could explain it."
+    "weight sample a step, 3,000 steps. Marks: each score minus the base's; hollow: luck may be it."
 )
 
 OURS = color("mean_field")

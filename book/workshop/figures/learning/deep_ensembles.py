@@ -26,12 +26,12 @@ MEMBERS = (
 )
 CONTEST = (
     "Left is better. Four networks are better than one, with a temperature for all and without. "
-    "Hollow marks are unclear. Each dot is one source of data, a line is where their middle may "
-    "lie: if all of it is in the gray band, two methods are practically equal."
+    "Hollow marks are unclear. Each dot is one source of data, a line is where the middle of "
+    "all sources may lie. In the gray band, two methods are practically equal."
 )
 OWN = (
-    "Rows that no network has seen, the lowest prediction first. If the intervals are right, 19 of "
-    "20 hold the true value."
+    "Rows that no network has seen, the lowest prediction first. If the intervals are right, on "
+    "average 19 of 20 hold the true value."
 )
 
 #: Why axes change.

@@ -14,9 +14,10 @@ from workshop.plot.style import Figure, color, house_style
 
 # Captions.
 CLOUDS = (
-    "If noise is small, 12 random numbers (rank-1) move the gradient of a 7 × 5 matrix as 35 with "
-    "the same covariance do (its normal twin). Independent entries move it elsewhere, too. A dot: "
-    "one weight sample; ellipses: two standard deviations."
+    "Small rank-1 noise, 12 random numbers, moves the gradient of a 7 × 5 matrix like its normal "
+    "twin, 35 numbers with the same covariance. Independent entries move it elsewhere, too. Size: "
+    "a weight's standard deviation, as a part of it. A dot: one weight sample; ellipses: two "
+    "standard deviations."
 )
 APART = (
     "As noise shrinks, rank-1 comes near its normal twin, and independent entries do not. Distance "

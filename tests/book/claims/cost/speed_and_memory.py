@@ -121,7 +121,7 @@ says("with 1,024 examples, both are only as",
 says(["A BatchEnsemble saves none of them", "Both ensembles do $2MBmn$ operations in products"],
      lambda: [own.product_flops for own in LAYERS] == [2 * 4 * 8 * 5 * 7] * 2)
 says("and a BatchEnsemble only mn + M(m", lambda: LAYERS[1].num_params == 5 * 7 + 4 * (5 + 2 * 7))
-says("on our machine at 3.8 operations a byte", lambda: np.divide(*rates()))
+says("on our machine 3.8 operations a byte", lambda: np.divide(*rates()))
 says("At width 2,048 and with one example both",
      lambda: cost(2048, 1, SHARED).intensity < np.divide(*rates()))
 says("does four times as much with each byte",
@@ -129,8 +129,8 @@ says("does four times as much with each byte",
 says("it could be four times as fast",
      lambda: np.divide(*(cost(2048, 1, name).seconds(*rates()) for name in BOTH)))
 says("it is twice as fast", lambda: 1.9 < passed(2048, 1, DEEP) / passed(2048, 1, SHARED) < 2.2)
-says("but at 40% of the memory", lambda: reached(2048, 1, SHARED)[1])
-says("the deep ensemble reads at 77%", lambda: reached(2048, 1, DEEP)[1])
+says("reads only at 40% of the memory", lambda: reached(2048, 1, SHARED)[1])
+says("and the deep ensemble at 77%", lambda: reached(2048, 1, DEEP)[1])
 says("With 256 examples both compute at the speed",
      lambda: all(reached(2048, 256, method)[0] > 0.98 for method in BOTH))
 says(["So fold multiplies less exactly if B", "Fold if B > 2mn"],

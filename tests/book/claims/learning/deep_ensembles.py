@@ -13,7 +13,7 @@ from workshop.experiments.contest import reading
 from workshop.experiments.contest.tasks import SAME_SOURCE, TASKS
 
 CLAIMS = Claims("learning/deep-ensembles", unclaimed={
-    "an example": ["Papers often print", "this concrete will bear 35 megapascals"],
+    "an example": ["this concrete will bear 35 megapascals"],
     "what a word means": ["Close to 95% of them",
         "1 unit is how far luck typically", "A method is better if its NLL"],
     "a theorem": ["a mixture is never worse"],
@@ -113,9 +113,9 @@ says(["Four networks predict better than one", "Four networks are better than on
 says("on 16 of the 18 sources", lambda: (lower(DEEP), SOURCES))
 says("middle of the 18, by 0.6", lambda: (SOURCES, -beside(DEEP).middle))
 says("with the parameters of four gains", lambda: reading.costs("wide")["num_stored"])
-says(["That is unclear, and so is the", "What one larger network gains is unclear"],
+says(["That is unclear, and so is whether", "What one larger network gains is unclear"],
      lambda: {beside("wide", tempered=t).word for t in (False, True)} == {"unclear"})
-says(["the lead of four networks over it", "whether four are better than it"],
+says(["is whether four networks are better than that", "whether four are better than it"],
      lambda: {beside(DEEP, "wide", t).word for t in (False, True)} == {"unclear"})
 says("error (RMSE) is 1.0% lower", lambda: 1 - rmse())
 says(["four networks stay better than one", "are better than one network all the same"],
@@ -144,7 +144,7 @@ says(["five members remove four fifths", "and five remove four fifths"],
      lambda: np.allclose(removed(5), 4 / 5, atol=5e-3))
 says("is this formula, and exact",
      lambda: all(np.allclose(*by_size(of)[:2], rtol=1e-4) for of in trained.DATA))
-says("a guess, and a good one",
+says("off by less than 3% of what ten",
      lambda: all(0.002 < abs(nats - guess).max() < 0.03 * (nats[0] - nats[-1])
          for nats, guess in (by_size(of)[2:] for of in trained.DATA)))
 says("is 0.92, so a thousand", kappa)

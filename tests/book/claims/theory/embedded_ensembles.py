@@ -77,8 +77,6 @@ says("-0.5, beside 4.5 for the member", lambda: (CELL["other"].mean(), CELL["its
 says("0, member 2 hardly moves", lambda: np.divide(*(moved(0)[::-1] ** 2).mean(axis=1)) < 0.15**2)
 says("With a mean of 0.75 that is 0.56", lambda: (0.75, chi(by_mean(0.75))))
 says("goes a little more than half of the", lambda: 0.5 < np.polyfit(*moved(0.75), 1)[0] < 0.65)
-says("part 2 of the theorem below still holds",
-     lambda: ntk.limit(ONE, hidden_layers=2, u=SIGNS, v=SIGNS).shared[1].item() == 0)
 says("Random signs end at 0", lambda: chi(SIGNS))
 says("initialization of fast weights, ends at 0.95", lambda: chi(NEAR))
 says(["MC dropout ends above 0 at every", "with ReLU, is independent at no rate"],

@@ -87,12 +87,14 @@ says("+ 0.07 + 0.07 + 0.005, rounded", lambda: (*np.sqrt([0.005, 0.005]), 0.07**
 says("straight line this would change nothing, because",
      lambda: all(apart(size, straight=True) < 0.1 * apart(size) for size in (0.1, 0.3)),
      "so it is with any weights")
-says("distance is about nine times as large",
+says("with three times the size, about nine times",
      lambda: 7 < np.divide(*summed("coupled", 0.3, 0.1)) < 10)
 says("not zero, the two are even closer",
      lambda: min(of_rows("halfway", "gradient")) > 0.1 and all(np.less(
          *(summed("coupled", *perturbed.SCALES, state=one) for one in ("halfway", "minimum")))))
 says("over 100% off at the minima", lambda: min(summed("mean_field", *perturbed.SCALES[:4])) > 1)
+says("size 1, far from small, rank-1 is further",
+     lambda: summed("coupled", 1.0) > summed("mean_field", 1.0))
 says("Z has a size of 0.07 or 0.14", lambda: [moments(s**2, s**2)[0] for s in (0.05, 0.1)])
 says("a correlation of 0.20; in a column", lambda: moments(0.1**2, 0.2**2)[1])
 says("or 0.79; elsewhere 0", lambda: moments(0.1**2, 0.2**2)[2:])
