@@ -46,6 +46,15 @@ const nested = (entries, depth) => {
   return { groups, depth };
 };
 
+// Numbered blocks that follow each other and are equal stand together, with the layers of the first one.
+const merged = (groups, depth) => groups.reduce((rows, group) => {
+  const own = JSON.stringify(group.entries.map(({ layer }) => ({ ...layer, name: layer.name.split(".").slice(depth + 1) })));
+  const last = rows.at(-1);
+  if (last?.own === own && group.entries.length > 1 && /^\d+$/.test(last.part + group.part)) Object.assign(last, { entries: [...last.entries, ...group.entries], to: group.part });
+  else rows.push({ ...group, own, first: group.entries });
+  return rows;
+}, []);
+
 const makeTree = (on) => {
   const list = make("ul", { class: "tree", role: "list" });
   const note = make("p", { class: "note" });
@@ -68,9 +77,9 @@ const makeTree = (on) => {
     onPointing(button, on.point, at);
     return make("li", {}, button);
   };
-  const branch = (title, entries, fill) => {
+  const branch = (title, entries, fill, each = entries) => {
     const inner = make("ul", { role: "list" });
-    const details = make("details", {}, make("summary", { class: "line" }, ...row(title, plural(entries.length, "layer"), entries)), inner);
+    const details = make("details", {}, make("summary", { class: "line" }, ...row(title, `${each.length < entries.length ? `${entries.length / each.length} × ` : ""}${plural(each.length, "layer")}`, entries)), inner);
     details.addEventListener("toggle", () => {
       if (details.open && !inner.childElementCount) {
         inner.append(...fill());
@@ -92,10 +101,10 @@ const makeTree = (on) => {
   };
   const build = (entries, from) => {
     const { groups, depth } = nested(entries, from);
-    return cut(groups, entries, (group) => {
+    return cut(merged(groups, depth), entries, (group) => {
       if (group.entries.length === 1) return leaf(group.entries[0]);
       const parts = group.entries[0].layer.name.split(".");
-      return branch(parts.slice(0, depth + 1).map((part) => (/^\d+$/.test(part) ? `block ${part}` : part)).join(" › ") || "the model", group.entries, () => build(group.entries, Math.min(depth + 1, parts.length - 1)));
+      return branch(parts.slice(0, depth + 1).map((part) => (/^\d+$/.test(part) ? `block ${part}` : part)).join(" › ").replace(/block (\d+)$/, group.to ? `blocks $1–${group.to}, equal` : "$&") || "the model", group.entries, () => build(group.first, Math.min(depth + 1, parts.length - 1)), group.first);
     });
   };
 

@@ -351,6 +351,20 @@ def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(open
         assert left["y"] == right["y"] and left["x"] + left["width"] < right["x"]
 
 
+def test_equal_blocks_are_one_row_that_opens_to_the_layers_of_one(opened):
+    picture = xray(Blocks())
+    inside = [layer for layer in picture.layers if layer.name.startswith("blocks.")]
+    with opened(picture) as page:
+        page.locator("summary.line").click()
+        row = page.locator("details details > summary")
+        said = f"blocks › blocks 0–5, equal 6 × {len(inside) // 6} layers"
+        assert row.locator(".title").text_content() == said
+        row.click()
+        page.locator("details [data-layer]").first.wait_for()
+        titles = page.locator("details details li .title").all_inner_texts()
+        assert titles and all("block 0 ›" in title for title in titles)
+
+
 def test_a_press_upon_what_all_layers_have_opens_the_nearest(opened):
     with opened(PICTURES["24 blocks"](), "#share=0", viewport=PHONE) as page:
         page.evaluate(REST)
