@@ -149,7 +149,10 @@ def read_model(
         layer["head"] = "last_layer" in made and layer["name"] == head
         layer["kept"] = kept.get(layer["name"], (0, 0))
     refused = {method: str(one.refused) for method, one in tried.items() if method not in made}
-    return Reading(tuple(Layer(**layer) for layer in layers.values()), counts, refused)
+    modules = enumerate(shell.named_modules(remove_duplicate=False))
+    order = {name: at for at, (name, _) in modules}
+    found = sorted(layers.values(), key=lambda layer: order[layer["name"]])
+    return Reading(tuple(Layer(**layer) for layer in found), counts, refused)
 
 
 def _last_product(model: Any) -> str | None:

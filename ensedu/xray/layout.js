@@ -44,7 +44,6 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const isLine = ({ rows, columns }) => Math.min(rows, columns) === 1 || (Math.min(rows, columns) < FEW && Math.max(rows, columns) <= LINE ** 2 * Math.min(rows, columns));
   const mostOf = (tile) => (!only ? (LONG * side) ** 2 / (tile.rows * tile.columns) : isLine(tile) ? Infinity : tile.plain && tile.rows > 1 ? 1 : BROAD);
   for (const tile of tiles) Object.assign(tile, shortened(tile, mostOf(tile)));
-  if (part && !only) tiles.sort((one, other) => other.h - one.h); // low ones then stand below each other, beside a high one
   for (const tile of tiles) tile.seams = tile.layer < 0 ? 1 : groupsOf(tile);
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
@@ -75,7 +74,7 @@ const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * uni
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
 const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin) => {
   const named = block ? NAME : 0;
-  const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), Math.min(GAP / 2, 2 * thin)];
+  const [near, apart] = [air > 2 ? 2 * air : Math.min(5, 2.5 * thin), block ? GAP : Math.min(GAP / 2, 2 * thin)];
   const drawn = wanted && thin >= THICK;
   const strips = vectors + Number(drawn); // of each vector: its means, its standard deviations, and what is drawn
   const sized = tiles.map((tile) => {
@@ -173,10 +172,10 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const portrait = portraitOf(content, unit);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
-  const seen = doubled && (content.broad || content.block) ? Math.ceil(most / 2) : most; // beside a second sheet
+  const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
   // There one member has room beside W, unless that is so broad that it has the room.
-  const pair = phone && content.one && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
+  const pair = phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
   const narrow = (phone && !pair) || content.flat;
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
@@ -319,12 +318,13 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// A layer or a block alone is as large as it can be with two members beside W, or with one where that leaves it little; and of it so
+// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little, and a block with four; and so
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
   if (!content.part) return fitting(content, M, frame, methods);
-  const [two, one] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  return content.flat || content.tall || ((content.broad || content.block) && frame.width > NARROW) || content.side * two > LARGE ? two : one;
+  const [four, two, one] = [4, 2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
+  if (content.block && frame.width > NARROW) return four > 0.6 * two ? four : two;
+  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;

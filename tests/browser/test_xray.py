@@ -326,6 +326,30 @@ def test_strips_of_a_large_model_say_that_they_are_thicker_than_to_scale(opened)
             assert "its shape is not" in words(page, ".drawn")
 
 
+def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(opened):
+    """Four members beside what is stored once; on a phone one beside it."""
+    picture = xray(Blocks())
+    names = [layer.name for layer in picture.layers]
+    assert names == [name for name, _ in Blocks().named_modules() if name in names]
+    inside = [name.split(".")[-1] for name in names if name.startswith("blocks.4.")]
+    at = f"&zoom=block&layer={names.index('blocks.4.linear1') + 1}"
+    with opened(picture, f"#share=3{at}") as page:
+        for share in (3, 1):
+            page.evaluate("(hash) => (location.hash = hash)", f"share={share}{at}")
+            page.evaluate(REST)
+            assert page.locator(".field > .others").is_hidden()
+        place, seen = page.locator(".canvas").bounding_box(), []
+        for y, x in product(range(60, int(place["height"]), 12), range(4, 200, 14)):
+            page.mouse.move(place["x"] + x, place["y"] + y)
+            said = page.locator(".pointed").text_content().partition(": ")[0]
+            seen += re.findall(r"\w+$", said)
+        assert list(dict.fromkeys(seen)) == inside
+    with opened(picture, f"#share=1{at}", viewport=PHONE) as page:
+        page.evaluate(REST)
+        left, right = (page.locator(f".zone.{side}").bounding_box() for side in ("left", "right"))
+        assert left["y"] == right["y"] and left["x"] + left["width"] < right["x"]
+
+
 def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
     told = "() => postMessage({ to: 'xray', set: 'width=100' }, '*')"
     dashed = "() => document.querySelector('.canvas').ariaLabel.includes('the network before')"
