@@ -328,7 +328,8 @@ const largest = (content, M, frame, methods) => {
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;
-  const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
+  // On a phone one beside W, or four below it where they have room.
+  const most = frame.width < NARROW && !content.broad && !content.tall && unit > 1.001 * fitting(content, M, frame, methods, Math.min(4, M)) ? 1 : M;
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;

@@ -368,6 +368,18 @@ def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
         assert page.evaluate(drawn) != seen
 
 
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_text_that_asks_for_four_members_of_a_layer_shows_four(viewport, opened):
+    picture = xray("1-50-50-1", 1)
+    opening = "zoom=layer&layer=2&method=rank1&hides=members,methods"
+    with opened(picture, viewport=viewport) as page:
+        page.set_content(picture.html(opening))
+        page.evaluate("() => postMessage({ to: 'xray', set: 'members=4' }, '*')")
+        page.locator(".gauge strong", has_text=re.compile("^3,500$")).wait_for()
+        page.evaluate(REST)
+        assert page.locator(".field > .others").is_hidden()
+
+
 def test_bars_have_another_scale_once_the_hand_lets_go(opened):
     """If they have become hairlines, or longer than their room."""
     with opened(xray("1-50-50-1")) as page:
