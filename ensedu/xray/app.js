@@ -151,7 +151,7 @@ const goTo = (view) => {
   if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
-const zoomThatFits = (of) => Math.log2(largest(tilesOf(layersOf(of), onlyOf(of), fitted(of)), of.M, stage.frame(of), fitted(of)) / baseOf(of));
+const zoomThatFits = (of, find = largest, seen = undefined) => Math.log2(find(tilesOf(layersOf(of), onlyOf(of), fitted(of)), of.M, stage.frame(of), fitted(of), seen) / baseOf(of));
 const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.
@@ -161,8 +161,12 @@ const inSight = (asked, sizes = false) => {
   const { lost, small } = extentOf(next);
   return lost || (small && !sizes) ? { ...next, zoom: zoomThatFits(next) } : next;
 };
-// What an address or a text sets: in sight, unless it says the scale.
-const told = (text, from) => (/\bscale=/.test(text) ? decode(text, from) : inSight(decode(text, from)));
+// What an address or a text sets: in sight, unless it says the scale; and of more members of a layer four, at once.
+const told = (text, from) => {
+  const next = decode(text, from);
+  if (next.view === "layer" && next.M > from?.M) return { ...next, zoom: Math.min(0, zoomThatFits(next, fitting, Math.min(4, next.M))) };
+  return /\bscale=/.test(text) ? next : inSight(next);
+};
 const varies = (state) => !isWhole(state) && (spreads(methodOf(layersOf(state)[state.layer], chosen(state))) || (state.view === "numbers" && leavesOut(state)));
 // Another sample of what is a distribution.
 const anew = () => {

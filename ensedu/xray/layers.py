@@ -149,8 +149,9 @@ def read_model(
         layer["head"] = "last_layer" in made and layer["name"] == head
         layer["kept"] = kept.get(layer["name"], (0, 0))
     refused = {method: str(one.refused) for method, one in tried.items() if method not in made}
-    order = [name for name, _ in shell.named_modules(remove_duplicate=False)]
-    found = sorted(layers.values(), key=lambda layer: order.index(layer["name"]))
+    modules = enumerate(shell.named_modules(remove_duplicate=False))
+    order = {name: at for at, (name, _) in modules}
+    found = sorted(layers.values(), key=lambda layer: order[layer["name"]])
     return Reading(tuple(Layer(**layer) for layer in found), counts, refused)
 
 

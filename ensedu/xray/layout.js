@@ -192,23 +192,24 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const [bare, indent] = [portrait.w - portrait.left, isModulated(method) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + below + above + GAP };
   // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
-  const left = { x: 0, y: narrow ? head : head - lowered };
-  const home = { x: -portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
+  // What all use as it is has one place, in the middle, with its words beside it.
+  const lent = content.lent && (!isApart(method) || body);
+  const shift = lent && !narrow ? Math.max(0, (frame.width - bare - 26 * GAP) / 2) : 0;
+  const left = { x: shift, y: narrow ? head : head - lowered };
+  const home = { x: shift - portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && 2 * bare + GAP > frame.width;
   // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !frame.curves;
-  const once = { w: (doubled && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
   const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
   const step = narrow || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
-  // What all use as it is has one place.
-  const lent = content.lent && (!isApart(method) || body);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
@@ -328,7 +329,8 @@ const largest = (content, M, frame, methods) => {
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;
-  const most = frame.width < NARROW && !content.broad && !content.tall ? 1 : M; // beside W
+  // On a phone one beside W, or four below it where they have room.
+  const most = frame.width < NARROW && !content.broad && !content.tall && unit > 1.001 * fitting(content, M, frame, methods, Math.min(4, M)) ? 1 : M;
   let seen = 1;
   while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;

@@ -125,9 +125,9 @@ const makeStage = (on) => {
     return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
   };
   // What a box looks like from near: the values of its matrix, or of its r or s. Of a whole model a draw comes with what varies, and another while that shakes.
-  const texturing = (state, layers, high, now, made) => (box) => {
+  const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
-    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && (box.inner || !made))) return null;
+    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && box.inner)) return null;
     const near = !isWhole(state);
     const draws = !near && isShaking(state, now) ? 1 + (Math.floor(now / DRAW) % 8) : 0;
     const fast = draws && "rs".includes(box.texture);
@@ -183,8 +183,8 @@ const makeStage = (on) => {
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
     if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(5 * GAP, side)));
-    const made = !isWhole(state) ? 0.8 : 0.5 * (state.method ? spreads(state.method) : clamp(state.share - 1, 0, 1));
-    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now, made), made, shake: shakes(state, now) });
+    const made = isWhole(state) ? 0.5 : 0.8;
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
       if (CURVES && isWhole(state)) placeCurves(context, layout, state);

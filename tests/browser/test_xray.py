@@ -254,7 +254,8 @@ def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, side
                 page.evaluate(FRAME)
                 return page.locator(".pointed").text_content().split(" of ")[0]
 
-            down = [pointed(40, y) for y in range(0, int(place["height"]), 10)]
+            middle = 0.4 * place["width"] if letter == "Table" else 40
+            down = [pointed(middle, y) for y in range(0, int(place["height"]), 10)]
             across = range(0, int(place["width"]), 10)
             along = [pointed(x, 10 * down.index(letter) + 15) for x in across]
             assert along.count(letter) >= side * len(along)
@@ -394,6 +395,18 @@ def test_a_text_that_widens_a_network_leaves_its_old_size_to_be_seen(opened):
         page.locator('button.bar[data-method="single"]').click()
         page.evaluate(REST)
         assert page.evaluate(drawn) != seen
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_text_that_asks_for_four_members_of_a_layer_shows_four(viewport, opened):
+    picture = xray("1-50-50-1", 1)
+    opening = "zoom=layer&layer=2&method=rank1&hides=members,methods"
+    with opened(picture, viewport=viewport) as page:
+        page.set_content(picture.html(opening))
+        page.evaluate("() => postMessage({ to: 'xray', set: 'members=4' }, '*')")
+        page.locator(".gauge strong", has_text=re.compile("^3,500$")).wait_for()
+        page.evaluate(REST)
+        assert page.locator(".field > .others").is_hidden()
 
 
 def test_bars_have_another_scale_once_the_hand_lets_go(opened):
