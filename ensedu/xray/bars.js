@@ -184,11 +184,12 @@ const makeGauge = (on) => {
     // One network after the other, and as many of them have a number as have room.
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
-    if (ticked !== (ticked = `${across} ${step} ${partOf(state)}`)) {
+    const named = (step / across) * width > 100; // what the ticks count
+    if (ticked !== (ticked = `${across} ${step} ${named} ${partOf(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const last = step * Math.floor(across / step + 1e-9);
-      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step).filter((k) => k === last || ((last - k) / across) * width > 100);
-      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
+      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step);
+      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last && named ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     for (const role of ["stds", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));
