@@ -21,9 +21,13 @@ def tables_in(file: Path) -> dict[str, dict[str, Any]]:
     return {file.stem: found} if "machine" in found else found
 
 
-@functools.cache
-def _tables() -> dict[str, dict[str, Any]]:
-    return {name: t for file in RESULTS.glob("*.json") for name, t in tables_in(file).items()}
+_tables_in = functools.cache(tables_in)
+
+
+def _tables(name: str = "") -> dict[str, dict[str, Any]]:
+    """Return all tables, or those of files with whose name this one begins, as a table's does."""
+    files = (file for file in RESULTS.glob("*.json") if not name or name.startswith(file.stem))
+    return {each: table for file in files for each, table in _tables_in(file).items()}
 
 
 def names() -> list[str]:
@@ -39,8 +43,10 @@ def load(name: str) -> dict[str, Any]:
     TypeError, ValueError
         If there is none of this name; the message lists those that exist.
     """
-    checks.one_of("name", name, names())
-    return json.loads(json.dumps(_tables()[name]))  # whoever changes it changes a copy
+    found = _tables(name) if isinstance(name, str) else {}
+    if name not in found:
+        checks.one_of("name", name, names())
+    return json.loads(json.dumps(found[name]))  # whoever changes it changes a copy
 
 
 def row(rows: Iterable[Mapping[str, Any]], **keys: Any) -> Mapping[str, Any]:

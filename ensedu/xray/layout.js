@@ -323,9 +323,10 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
   if (!content.part) return fitting(content, M, frame, methods);
-  const [four, two, one] = [4, 2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  if (content.block && frame.width > NARROW) return four > 0.6 * two ? four : two;
-  return content.flat || content.tall || (content.broad && frame.width > NARROW) || content.side * two > LARGE ? two : one;
+  const broad = frame.width > NARROW;
+  const [two, other] = [2, content.block && broad ? 4 : 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
+  if (content.block && broad) return other > 0.6 * two ? other : two;
+  return content.flat || content.tall || (content.broad && broad) || content.side * two > LARGE ? two : other;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;

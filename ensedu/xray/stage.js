@@ -481,8 +481,9 @@ const makeStage = (on) => {
   };
 
   canvas.addEventListener("pointermove", (event) => {
-    canvas.style.cursor = boxAt(event, true) ? "zoom-in" : "";
-    on.hover(boxAt(event) ?? null);
+    const hover = boxAt(event) ?? null;
+    canvas.style.cursor = hover?.layer >= 0 || boxAt(event, true) ? "zoom-in" : "";
+    on.hover(hover);
   });
   canvas.addEventListener("pointerleave", () => on.hover(null));
   canvas.addEventListener("click", (event) => {

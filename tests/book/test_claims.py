@@ -66,7 +66,7 @@ def depth(pond):
 
 def test_a_wrong_number_a_deaf_claim_and_what_nobody_claims_are_noticed(monkeypatch):
     monkeypatch.setattr(measured, "names", lambda: ["ponds"])
-    monkeypatch.setattr(measured, "_tables", lambda: {"ponds": TABLE})
+    monkeypatch.setattr(measured, "_tables", lambda _: {"ponds": TABLE})
     claims, page = (
         Claims("ponds", {"": ["like it better"], "names": ["no numbers"]}),
         sentences(CELLS),

@@ -30,6 +30,15 @@ def test_the_mixture_stays_below_a_quantile_with_its_probability(seed, members, 
     below = stats.norm.cdf(found, mean, np.sqrt(variance)).mean(0)
     np.testing.assert_allclose(below, p, rtol=1e-12, atol=1e-15)
     assert (un.quantile(mean, variance, p / 2) <= found).all()
+    # As exact far above as far below.
+    above = un.quantile(mean, variance, 0.999999999999)
+    below = un.quantile(-mean, variance, 0.000000000001)
+    assert np.array_equal(above, -below)
+
+
+def test_a_quantile_is_as_exact_as_the_narrowest_member_asks():
+    found = un.quantile(np.zeros((2, 1, 1)), np.array([[[1e-12]], [[1e12]]]), 0.6)
+    np.testing.assert_allclose(found.item(), 1e-6 * stats.norm.ppf(0.7), rtol=1e-9)
 
 
 @given(seed=SEEDS, level=LEVELS)
