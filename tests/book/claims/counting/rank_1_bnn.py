@@ -9,6 +9,7 @@ import numpy as np
 from ensedu import counting
 from ensedu import numpy as en
 from tests.book.claiming import Claims
+from tests.book.conftest import ran
 
 CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
     "the box's question": ["2,500 weights, in 50 rows and 50", "may draw only 100 random numbers"],
@@ -16,8 +17,19 @@ CLAIMS = Claims("counting/rank-1-bnn", unclaimed={
 })  # fmt: skip
 says = CLAIMS.says
 W = np.array([[1.0, -1, 2], [3, 1, 1]])
-R, S = np.array([1.5, 0.5]), np.array([1.5, 0.5, 1.5])
-SAMPLE = W * np.outer(R, S)
+
+
+def passes() -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return r and s of each pass of the cell, as it prints them."""
+    printed = []
+    ran(f"book/{CLAIMS.chapter}", "noise_r", print=lambda *said: printed.append(said[1:4:2]))
+    return printed
+
+
+def moved() -> tuple[int, int]:
+    """Return how many numbers a pass draws, and how many weights every pass moves."""
+    found = [W * np.outer(r, s) != W for r, s in passes()]
+    return sum(own.size for own in passes()[0]), np.min([one.sum() for one in found])
 
 
 def rank1(m: int, n: int, members: int = 1, seed: int = 0, **options) -> en.Rank1Linear:
@@ -98,6 +110,23 @@ def started() -> bool:
     return np.allclose((means.mean(), means.std()), (1, 0.1), atol=0.005)
 
 
+def as_drawn() -> bool:
+    """Say whether W and the biases get the gradients of a BatchEnsemble with r and s as drawn."""
+    rng = np.random.default_rng(3)
+    layer, plain = rank1(5, 7, 3), en.BatchEnsembleLinear(5, 7, 3, rng=rng)
+    noise, x = layer.noise(rng), rng.standard_normal((3, 11, 5))
+    std = layer.posterior_std
+    for name in ("r", "s"):
+        drawn_now = layer.params[f"{name}_mean"] + std * noise[name].reshape(3, -1)
+        plain.params[name][...] = drawn_now
+    for name in ("weight", "bias"):
+        plain.params[name][...] = layer.params[name]
+    layer.forward(x, noise), plain.forward(x)
+    grad = rng.standard_normal((3, 11, 7))
+    layer.backward(grad), plain.backward(grad)
+    return all(np.allclose(layer.grads[name], plain.grads[name]) for name in ("weight", "bias"))
+
+
 def pulled() -> bool:
     """Say whether a step down the KL brings each member's means nearer to 1."""
     layer = rank1(5, 7, members=3)
@@ -120,20 +149,24 @@ COUNT = counting.rank1(784, 100, ensemble_size=5)
 # fmt: off
 says("With 2,500 random numbers every weight could vary", lambda: FIELD.params["weight_mean"].size)
 says("a member draws 100, and a mean-field", lambda: drawn(rank1(50, 50), (1, 128, 50)))
-says("gives r = (1.5, 0.5) and s",
-     lambda: np.array_equal(SAMPLE, [[2.25, -0.75, 4.5], [2.25, 0.25, 0.75]]))
-says("Five random numbers have moved six weights", lambda: (R.size + S.size, (SAMPLE != W).sum()))
-says("no weight of W and no mean is",
+says("rows (1, -1, 2) and (3, 1, 1)", lambda: W.ravel())
+says("the first, r_1 is 2.0, so the first", lambda: passes()[0][0][0])
+says("row doubles, to (2, -2, 4)", lambda: passes()[0][0][0] * W[0])
+says("In the second it is 0.5", lambda: passes()[1][0][0])
+says("row is halved, to (0.5, -0.5, 1)", lambda: passes()[1][0][0] * W[0])
+says("each pass five random numbers moved six weights", moved)
+says("gradient of a BatchEnsemble with the r and", as_drawn)
+says(["no weight of W and no mean is", "if neither weights nor means are 0"],
      lambda: together() and not together("weight") and not together("s_mean"))
 says("it is by default N(1, 0.1^2) for", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
 says("around 1, because a factor of 1 leaves",
      lambda: PRIOR.loc == 1 and np.array_equal(W * np.outer([1, 1], [1, 1, 1]), W))
 says("around 1, by default from N(1, 0.1^2), and", started)
 says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
-says("The prior pulls all means toward 1, but", pulled)
-says("its numbers: 0.2, 0.5 or 1", spreads_of_the_picture)
-says("So 16 passes leave a quarter of it", lambda: round(1 / left(16)) == 4)
-says("an eighth you need 64, four times as", lambda: round(1 / left(64)) == 8)
+says("KL pulls all their means toward 1", pulled)
+says("is 0.2, 0.5 or 1, so large", spreads_of_the_picture)
+says("So 16 leave a quarter of it", lambda: round(1 / left(16)) == 4)
+says("eighth takes four times as many, 64", lambda: round(1 / left(64)) == 8)
 says("A tenth takes 100 passes", lambda: round(1 / left(100)) == 10)
 says("is 1.25, the squared mean of r_a plus", lambda: 1 + even("r")[0, 0])
 says("quotient, 0.25 / 0.5625 \\approx 0.44",
