@@ -60,7 +60,7 @@ says("Nearly four times as many, 10,401 after 2,701",
      lambda: (counting.mlp([1, 100, 100, 1]).total, CURVE.total))
 says("count goes from 2,701 to 10,401, because the",
      lambda: (CURVE.total, counting.mlp([1, 100, 100, 1]).total))
-says("Guess how many of these 2,701 parameters are", lambda: CURVE.total)
+says("How many of these 2,701 parameters belong to", lambda: CURVE.total)
 says("has 2,701, of which 2,550 lie", lambda: (CURVE.total, MIDDLE.total))
 says("both sides have 50, so there are 50",
      lambda: (MIDDLE.shared, MIDDLE.biases) == (50 * 50, 50))
