@@ -120,6 +120,7 @@ export const smallSettings = (trainer, full, tries) => {
   return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
+const LEARNED = 500; // steps after which a picture shows what was asked
 // Above the settings stands what to try, one after the other, and what was done last as long as it holds; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
@@ -140,8 +141,9 @@ const asking = (panel, element, tries) => {
   const all = [...set, own];
   let [at, done] = [0, null]; // what is asked, and what was done last while it holds
   const follow = (skipped) => {
-    const { state } = panel.trainer;
-    if (skipped || all[at]?.holds(state)) {
+    const { state, steps } = panel.trainer;
+    const seen = all[at] === own || steps >= LEARNED;
+    if (skipped || (seen && all[at]?.holds(state))) {
       done = skipped ? null : all[at];
       at += 1;
       if (all[at] === own) began = state.points.length;
@@ -153,7 +155,10 @@ const asking = (panel, element, tries) => {
     if (skipped && skip.hidden) on.focus();
   };
   panel.followers.push(() => follow(false));
-  return (frame) => (width.data = widestBand(frame, panel.trainer.state));
+  return (frame) => {
+    follow(false);
+    return (width.data = widestBand(frame, panel.trainer.state));
+  };
 };
 
 // A row of buttons for boxes of which one is open at most; `follow` hears which one is, or null.
