@@ -78,11 +78,11 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     name = "V" if sampled else "W"
     parts.append(letter(middle, line, name, member, "name" if row.modulated else "on"))
     parts.append(box(x, below, 1, SIDE, "bias"))
-    if row.modulated and member == 1 and not sampled:  # strips that are r and s themselves
-        parts.append(letter(x - thick - 16, line, "r", member))
-        parts.append(letter(x + side + 17, y - AIR, "s", member))
-        parts.append(letter(x + side + 17, below + 8, "b", member))
     vectors = ("weight", "deviations") if row.has_stds else ("weight",)
+    if row.modulated and member == 1:
+        parts.append(letter(x - len(vectors) * thick - 16, line, "r", member))
+        parts.append(letter(x + side + 12, y - 2 * AIR, "s", member))
+        parts.append(letter(x + side + 12, below + 8, "b", member))
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
         parts.append(box(x, y - i * thick, 1, SIDE, look))
