@@ -101,12 +101,12 @@ const TASKS = [
     check: (edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
   },
   {
-    words: "Change r₁ and s₁, both, so that W₁ stays what it was.",
+    words: "Change a number of r₁ and one of s₁ so that the weight in that row and column stays what it was.",
     fits: ({ modulated, spread }) => modulated && !spread,
-    check: (edits, same) => {
-      const touched = ["r:1,", "s:1,"].map((start) => Object.keys(edits).some((key) => key.startsWith(start)));
-      if (!touched[0] || !touched[1]) return ["", "Not yet: r₁ and s₁ must both change."];
-      return same() ? ["done", "Done. What r gains and s loses cancels: many r and s make the same matrix."] : ["", "Not yet: W₁ has changed. Bring it back with the other vector; every entry counts."];
+    check: (edits, kept) => {
+      const changed = kept();
+      if (!changed.length) return ["", ""];
+      return changed.includes(true) ? ["done", "Done. Scale all of r₁ by one factor, divide all of s₁ by it, and all of W₁ stays."] : ["", "Not yet: that weight has changed. By which factor?"];
     },
   },
 ];
@@ -329,7 +329,12 @@ const makeNumbers = (on) => {
     if (task.hidden) return;
     const { words, check } = offered[asked % offered.length];
     const places = [...cells.keys()].filter((key) => key.startsWith(`made ${begun} `)).map((key) => partsOf(key).slice(2));
-    const [done, said] = check(editsOf(current), () => places.every(([a, b]) => Math.abs(arrays.made(0, a, b) - before.made(0, a, b)) < 1e-9));
+    // Of each weight whose r and s have both changed, whether it is what it was.
+    const kept = () => places.filter(([a, b]) => {
+      const [, ...both] = arrays.factors(a, b);
+      return both.every(([kind, k]) => arrays.entry(kind, 0, k) !== before.entry(kind, 0, k));
+    }).map(([a, b]) => Math.abs(arrays.made(0, a, b) - before.made(0, a, b)) < 1e-9);
+    const [done, said] = check(editsOf(current), kept);
     setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
     task.classList.toggle("done", Boolean(done));
   };
