@@ -12,8 +12,9 @@ from workshop.plot.style import INK, Figure, color, house_style
 
 # Captions.
 LIVE = (
-    "Where there are points, four networks agree, and their band is as narrow as that of one. In "
-    "the gap they come apart, so their band grows. Bands: ± 2 standard deviations."
+    "Where there are points, four networks agree, and their outer band is as narrow as that of "
+    "one. In the gap they come apart, so both their bands grow. The inner band is how far they "
+    "differ, the outer one adds the noise that they predict. Both are ± 2 standard deviations."
 )
 LIVE_ALT = (
     "Two panels with 60 points on a wave, none in a gap in the middle: a deep ensemble of four and "

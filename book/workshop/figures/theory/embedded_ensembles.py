@@ -14,7 +14,7 @@ from workshop.plot.style import INK, MUTED, Figure, color, house_style
 
 # Captions.
 PULL = (
-    "Only member 1 is trained, and member 2 moves as well, hardly if the mean of u is 0. Both "
+    "Only member 1 is trained. Does member 2 move as well, and for which mean of u? Both "
     "share all weights, in two hidden layers of width 256; each multiplies the last one by its own "
     "u. Thin: before training."
 )
