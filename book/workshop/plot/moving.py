@@ -46,8 +46,6 @@ class Computed:
     edges
         By setting, the numbers of a band whose beginning a reader can move to set it, where it is
         drawn.
-    fold
-        The numbers of a band, if any: on a phone it is left out, with all that is below it.
     data, choices
         What the formula takes beside the settings, and the settings.
     """
@@ -56,7 +54,6 @@ class Computed:
     words: ClassVar[Sequence[str]]
     drag: ClassVar[Sequence[str]] = ()
     edges: ClassVar[Mapping[str, Sequence[str]]] = {}
-    fold: ClassVar[Sequence[str]] = ()
     data: Mapping[str, Any]
     choices: Mapping[str, Sequence[Any]]
 

@@ -29,8 +29,8 @@ from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figu
 from workshop.plot.text_layout import number_in_words
 
 BUDGET = (
-    "What you can pay decides what you can choose from. Who has a price that is too high is struck "
-    "out, or left out on a phone. Lines: the typical difference in NLL from one network, in the "
+    "What you can pay decides what you can choose from. Who has a price that is too high (strong "
+    "dot) is struck out. Lines: the typical difference in NLL from one network, in the "
     "contest's units, and its interval. Prices are multiples of one network's: of its parameters, "
     "and of its time to train if it is as small as ours."
 )
@@ -46,8 +46,9 @@ PRICES = {
 REFERRED: Any = {"ha": "center", "va": "center", "weight": "bold", "color": PALETTE["single"]}
 #: Inches: of a row, from its marks up to its name, and above all rows; wide and narrow.
 ROW, NAME, ABOVE = (0.275, 0.43), (0, 0.21), (0.14, 0.38)
-#: Inches: between panels, of one of prices, and between columns of prices on a narrow page.
-APART, PRICE, COLUMN = 0.24, 0.72, 0.15
+#: Inches: between panels, and of one of prices; on a narrow page between columns of prices, and
+#: from a price to the dot of one that is too high.
+APART, PRICE, COLUMN, DOT = 0.24, 0.72, 0.15, 0.08
 #: Inches above the first ticks, beside what is written there.
 HEAD = 0.14
 #: Rows between who remains and who is struck out.
@@ -69,7 +70,6 @@ class Budget(Computed):
 
     formula = "budget"
     edges: ClassVar = {price: (f"{price}_beyond", "bottom", "top") for price in PRICES}
-    fold = "across", "bottom", "cut"
     start: ClassVar = {"memory": 2, "training": 4, "passes": 4}
     choices: ClassVar = {
         "memory": [*steps(1, 5, 0.1), *range(6, 23)],
@@ -115,7 +115,7 @@ class Budget(Computed):
         out = np.any([*high.values()], axis=0)
         fit = int((~out).sum())
         rows = 1 - np.where(out, fit + out.cumsum() + PART, (~out).cumsum())
-        found = {"fit": fit, "said": 0, "across": [0, 1]}
+        found = {"fit": fit, "said": 0, "across": [0, 1], "beside": [0] * count}
         for k in data["better"]:
             found["said"] = 2 * found["said"] + int(not out[k])
         for k, (row, (low, middle, up)) in enumerate(zip(rows, data["gains"], strict=True)):
@@ -157,11 +157,11 @@ class Budget(Computed):
             else:
                 left = EDGE + self.longest + 0.2
                 width = look().width - left - len(PRICES) * (APART + PRICE) - 2 * EDGE
-            figure = Figure(figsize=(look().width, head + tall + (EDGE if narrow else 0.32)))
+            figure = Figure(figsize=(look().width, head + tall + 0.32))
             gains = place(figure, left, head, width, tall)
             set_row_axis(gains, GAINS, width, 0.2)
             gains.axvspan(-DELTA, DELTA, zorder=0, **BAND)
-            gains.tick_params(labeltop=True, labelbottom=not narrow)
+            gains.tick_params(labeltop=True)
             gains.set_ylim(bottom, top)
             for k, (name, one) in enumerate(self.beside.items()):
                 _draw_gain(gains, k, found, name, one)
@@ -180,12 +180,12 @@ class Budget(Computed):
                     _write_column(
                         figure, (at, head, tall), found, (bottom, top), words, [MUTED] * len(words)
                     )
+                    _draw_too_high(figure, (at - DOT, head, tall), found, (bottom, top), price)
                 else:
                     corner = left + width + APART + i * (APART + PRICE), head
                     _draw_prices(figure, (*corner, tall), found, (bottom, top), price)
             # What is struck out is seen through the page's color.
-            over = look().width - EDGE if narrow else left + width
-            veil = place(figure, EDGE, head, over - EDGE, tall)
+            veil = place(figure, EDGE, head, left + width - EDGE, tall)
             veil.set(xlim=(0, 1), ylim=(bottom, top), zorder=2)
             veil.axis("off")
             veil.fill_between(
@@ -253,6 +253,21 @@ def _write_column(
         )
         at = y + tall * (high - found[row][0]) / (high - low)
         write(figure, x, at, text, va="center", color=own, weight="bold", gid=LEADER)
+
+
+def _draw_too_high(
+    figure: Figure, corner: tuple[float, float, float], found: dict[str, Any],
+    ends: tuple[float, float], price: str,
+) -> None:  # fmt: skip
+    """Draw a dot where a price is too high, inches to the right and down, over so many."""
+    x, y, tall = corner
+    axes = place(figure, x, y, 0.01, tall)
+    axes.set(xlim=(-1, 1), ylim=ends, zorder=3)
+    axes.axis("off")
+    axes.plot(
+        found["beside"], found[f"{price}_high"], ls="", marker="o", ms=5.5, color=INK,
+        clip_on=False, label="_high", gid=moves("beside", f"{price}_high"),
+    )  # fmt: skip
 
 
 def _draw_prices(

@@ -86,16 +86,17 @@ def html(
         "words": figure.words,
         "drag": figure.drag,
         "edges": figure.edges,
-        "fold": figure.fold,
         "data": figure.data,
         "parts": sides(draw),
     }
     now = figure.say(**values)
-    hints = ["Drag a blue line, or slide."] if figure.edges else []
+    hints = {"drag-edge": "Drag a blue line, or slide."} if figure.edges else {}
     if figure.drag:
         keys = "With keys, <kbd>Page Down</kbd> takes the next one, and arrows move it."
-        hints.append(f"Drag a point. <span>{keys}</span>")
-    hint = "".join(f'<p class="ensedu-hint ensedu-drag">{words}</p>' for words in hints)
+        hints["drag"] = f"Drag a point. <span>{keys}</span>"
+    hint = "".join(
+        f'<p class="ensedu-hint ensedu-{name}">{words}</p>' for name, words in hints.items()
+    )
     room = f' style="{axes.room()}"' if axis else ""
     held = f"{controls(choices, values, whole.key)}{live_sentence(now, sentences)}"
     held = f'<div class="ensedu-held">{held}</div>' if axis else held

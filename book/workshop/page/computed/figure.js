@@ -20,7 +20,7 @@ export const unpack = (root) => {
 };
 
 const setUpFigure = (root) => {
-  const { formula, values, words, data, parts, drag, edges, fold } = JSON.parse(root.querySelector("script").textContent);
+  const { formula, values, words, data, parts, drag, edges } = JSON.parse(root.querySelector("script").textContent);
   const { name } = root.closest(".ensedu-explorer").dataset;
   const controls = [...root.querySelectorAll(".ensedu-control")].map((element, i) => controlOf(element, values[i]));
   const live = root.querySelector(".ensedu-live");
@@ -116,13 +116,6 @@ const setUpFigure = (root) => {
     return ({ [of[0]]: [at] }) => update(edge, { transform: `translate(${panel.x.to(at)})` });
   };
 
-  // On a phone, what lies below the upper end of a band is folded away.
-  const foldBelow = (of) => {
-    const [panel, frame] = [drawing.panel(...of), root.querySelector(".ensedu-axes")];
-    frame.classList.add("ensedu-folded");
-    return ({ [of[2]]: [end] }) => frame.style.setProperty("--ensedu-shown", `${drawing.svg.viewBox.baseVal.width} / ${panel.y.to(end)}`);
-  };
-
   // To a setting in words, on the way through all between; at once if a reader wants no motion.
   const set = (query, { arrives }) => {
     const ways = controls.map((one) => [one.position, one.values.indexOf(query.get(one.name) ?? one.value)]);
@@ -147,7 +140,6 @@ const setUpFigure = (root) => {
   plot(root.querySelector(".ensedu-axes"), parts, (made) => {
     [drawing, grips] = [made, []];
     follow = Object.entries(edges).filter(([, of]) => made.panel(...of)).map(edgeOf);
-    if (fold.length) follow.push(foldBelow(fold));
     show();
   });
   for (const one of controls) {

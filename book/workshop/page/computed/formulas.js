@@ -177,7 +177,7 @@ const budget = ({ better, part, lengths, gains, ends, ...prices }, limits) => {
   const fit = out.filter((gone) => !gone).length;
   const before = { true: fit + part, false: 0 };
   const rows = out.map((gone) => -before[gone]++ || 0);
-  const found = { fit, said: better.reduce((sum, k) => 2 * sum + !out[k], 0), across: [0, 1] };
+  const found = { fit, said: better.reduce((sum, k) => 2 * sum + !out[k], 0), across: [0, 1], beside: rows.map(() => 0) };
   gains.forEach((gain, k) => {
     found[`row_${k}`] = Array(3).fill(rows[k]);
     found[`struck_${k}`] = Array(2).fill(out[k] ? rows[k] : NaN);

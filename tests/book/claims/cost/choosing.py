@@ -16,7 +16,7 @@ from workshop.experiments.contest import reading
 CLAIMS = Claims("cost/choosing", unclaimed={
     "a factor keeps the order of widths as it is": ["but being narrow takes better means"],
     "what a reader writes below": ["call 1 minus the probability of a"],
-    "what a word means": ["is better on the typical data set may",
+    "what a word means": ["An AUROC of 1 is perfect", "is better on the typical data set may",
         "says which of them predict better"],
     "how the method predicts, by its paper": ["it gets the same input several times",
         "wider layers are cut into members", "a BatchEnsemble whose members have last",
