@@ -190,12 +190,6 @@ def place_in_figure(part):
     }""")
 
 
-def asks(page, words):
-    """Wait until this is what was found, and what is to be tried next."""
-    own = "words => document.querySelector('.ensedu-t-try [role=status]').innerText === words"
-    page.wait_for_function(own, arg=words)
-
-
 def test_what_to_try_is_in_view_with_the_trainer_and_ticked_when_it_is_done(intro):
     asked, band = (
         intro.locator(".ensedu-t-try [role=status]"),
@@ -217,19 +211,19 @@ def test_what_to_try_is_in_view_with_the_trainer_and_ticked_when_it_is_done(intr
     assert asked.inner_text() == f"Try 1 of 4: {first['ask']}"
     different.check()
     members.press("Home")
-    asks(intro, f"✓ {first['answer']}\nTry 2 of 4: {second['ask']}")
+    assert asked.inner_text() == f"✓ {first['answer']}\nTry 2 of 4: {second['ask']}"
     intro.wait_for_function(f"{BAND}.endsWith('0.00')")
     undo.click()  # an answer stands as long as it holds
     assert asked.inner_text() == f"Try 2 of 4: {second['ask']}"
-    pause, play = (intro.get_by_role("button", name=name) for name in ("Pause", "Play"))
-    pause.click()
     members.press("End")  # what has not learned yet has no answer
     assert asked.inner_text() == f"Try 2 of 4: {second['ask']}"
-    play.click()
-    asks(intro, f"✓ {second['answer']}\nTry 3 of 4: {third['ask']}")
+    intro.get_by_role("button", name="Play").click()
+    told = f"✓ {second['answer']}\nTry 3 of 4: {third['ask']}"
+    own = "words => document.querySelector('.ensedu-t-try [role=status]').innerText === words"
+    intro.wait_for_function(own, arg=told)
     intro.wait_for_function(f"!{BAND}.endsWith('0.00')")
     same.check()
-    asks(intro, f"✓ {third['answer']}\n{LAST}")
+    assert asked.inner_text() == f"✓ {third['answer']}\n{LAST}"
     assert place_in_figure(members) == place
     box = plot.bounding_box()
     plot.click(position={"x": box["width"] / 2, "y": box["height"] / 3})

@@ -8,8 +8,9 @@ TRIES = (
         "answer": "None: 1 member cannot disagree.",
     },
     {
-        "ask": "Set them to 16. Where do they differ most?",
+        "ask": "Set them to 16, and let them train. Where do they differ most?",
         "set": {"ensemble_size": 16, "start": "different"},
+        "steps": 500,
         "answer": "With 16, where there is no point.",
     },
     {

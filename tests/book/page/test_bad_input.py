@@ -80,6 +80,7 @@ BAD = [
     (lambda: live(other={"method": "rank1", "start": "different"}), VALUE, "other['start']"),
     (lambda: live(tries=[{"ask": "More?"}]), VALUE, "tries|'set'|'answer'|'More?'"),
     (lambda: asked(ask=3), TYPE, "tries: ask|3"),
+    (lambda: asked(steps=-1), VALUE, "tries: steps|-1"),
     (lambda: asked(set={"depth": 1}), VALUE, "options|'depth'"),
     (lambda: live(behind={"label": "NUTS"}), VALUE, "behind|x, mean, std|label"),
     (lambda: live(data="moons", behind=BAND), VALUE, "behind|classify"),

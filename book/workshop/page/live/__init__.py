@@ -118,8 +118,8 @@ def live(
         a curve; its settings are then their start and ``prior_scale``.
     tries
         What the small form of members asks a reader to try, one after another: each a dict of
-        ``ask``, the words, ``set``, the options that do it, as in `options`, and ``answer``, what
-        is said when it is done.
+        ``ask``, the words, ``set``, the options that do it, as in `options`, ``answer``, what is
+        said when it is done, and ``steps`` of training that this takes, 0 if left out.
     name, caption
         In the book: what other places call the figure, and what stands below it.
     alt
@@ -178,12 +178,15 @@ def _check_distributions(state: dict[str, Any], small: bool) -> None:
 
 
 def _checked_try(state: dict[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(one, Mapping) or set(one) != {"ask", "set", "answer"}:
-        raise ValueError(f"each of tries must be a dict of 'ask', 'set' and 'answer', got {one!r}")
+    if not isinstance(one, Mapping) or {*one} - {"steps"} != {"ask", "set", "answer"}:
+        raise ValueError(
+            f"each of tries must be a dict of 'ask', 'set', 'answer' and 'steps', got {one!r}"
+        )
     for title in ("ask", "answer"):
         checks.text(f"tries: {title}", one[title])
     done = trainer_state.changed(state, one["set"])
-    return {**one, "set": {key: done[key] for key in one["set"]}}
+    steps = checks.natural_int("tries: steps", one.get("steps", 0))
+    return {**one, "set": {key: done[key] for key in one["set"]}, "steps": steps}
 
 
 class Trainer:

@@ -120,7 +120,6 @@ export const smallSettings = (trainer, full, tries) => {
   return { panel, element, more, measure: tries.length ? asking(panel, element, tries) : null };
 };
 
-const LEARNED = 500; // steps after which a picture shows what was asked
 // Above the settings stands what to try, one after the other, and what was done last as long as it holds; and
 // below the first of them how wide the band is. Returns what measures that.
 const asking = (panel, element, tries) => {
@@ -135,15 +134,14 @@ const asking = (panel, element, tries) => {
   let began = 0; // how many points there were when one was asked for
   const own = {
     ask: "Add a point where there was none.", answer: "Your point is set: watch the members learn it.",
-    holds: ({ points }) => points.length > began,
+    steps: 0, holds: ({ points }) => points.length > began,
   };
   const set = tries.map((one) => ({ ...one, holds: (state) => Object.entries(one.set).every(([key, value]) => state[key] === value) }));
   const all = [...set, own];
   let [at, done] = [0, null]; // what is asked, and what was done last while it holds
   const follow = (skipped) => {
     const { state, steps } = panel.trainer;
-    const seen = all[at] === own || steps >= LEARNED;
-    if (skipped || (seen && all[at]?.holds(state))) {
+    if (skipped || (all[at]?.holds(state) && steps >= all[at].steps)) {
       done = skipped ? null : all[at];
       at += 1;
       if (all[at] === own) began = state.points.length;
