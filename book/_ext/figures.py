@@ -25,9 +25,10 @@ import workshop.page.explore
 from chapter import is_dropdown
 from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
-from workshop.page import computed, digit, live, xray
+from workshop.page import computed, digit, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
+from workshop.page.scripts import HERE
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -43,7 +44,8 @@ FIGURES = (
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
-LIVE_STYLE = Path(live.__file__).with_name("live.css")
+LIVE_STYLE = HERE / "live" / "live.css"
+CONTROLS = HERE / "common" / "controls.css"
 COMPUTED = (computed.SCRIPT, computed.STYLE)
 BUNDLES = {
     "live.js": TRAINER,
@@ -216,7 +218,7 @@ def copy_frames(app, exception):
         static = Path(app.outdir) / "_static"
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
-        for style in (LIVE_STYLE, computed.STYLE):
+        for style in (CONTROLS, LIVE_STYLE, computed.STYLE):
             shutil.copy(style, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
@@ -237,6 +239,7 @@ def setup(app):
     # explore() draws its page form when this is set; kernels inherit it.
     os.environ[book_build.VARIABLE] = str(frames_folder(app))
     app.add_js_file(SCRIPT, loading_method="async")
+    app.add_css_file(CONTROLS.name)
     app.add_transform(NumberFigures)
     app.connect("doctree-read", insert_guess)
     app.connect("doctree-resolved", check_links)
