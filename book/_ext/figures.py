@@ -102,11 +102,6 @@ class NumberFigures(SphinxTransform):
         return figure
 
 
-def is_explorer(node):
-    """Whether this is the HTML of an explorer."""
-    return node.astext().startswith(EXPLORER)
-
-
 def is_figure(node):
     """Whether this is HTML that becomes a figure."""
     return node.astext().startswith(FIGURES)
@@ -120,7 +115,7 @@ def settable(doctree):
         name = root.get("data-name")
         if change := CHANGES.get(root["class"][0]):
             apps[name] = change, json.loads(root.script.string)
-        elif name and root.script and is_explorer(html):
+        elif name and root.script and html.astext().startswith(EXPLORER):
             controls = root.select(".ensedu-control")
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]

@@ -74,8 +74,8 @@ BUNDLE = Bundle(
         "TOY_SETS": toys.described(),
     },
     page=(
-        "live/link", "live/trainer", "live/story", "common/controls", "live/stage",
-        "live/sharing", "live/settings", "live/guides", "digit/answers",
+        "live/link", "live/trainer", "live/story", "common/elements", "common/controls",
+        "live/stage", "live/sharing", "live/settings", "live/guides", "digit/answers",
         "digit/figure", "common/figures", "live/app",
     ),
     constants=lambda: {
