@@ -25,9 +25,10 @@ import workshop.page.explore
 from chapter import is_dropdown
 from ensedu.common import book_build
 from workshop.figures.guesses import CHOICES, GUESSES
-from workshop.page import computed, digit, live, xray
+from workshop.page import computed, digit, xray
 from workshop.page.live import trainer_state
 from workshop.page.live.trainer_scripts import BUNDLE as TRAINER
+from workshop.page.scripts import HERE
 
 LOG = logging.getLogger(__name__)
 SCRIPT = "explore.js"
@@ -43,7 +44,8 @@ FIGURES = (
 )
 # What lives on some pages, by the class of its HTML: what changes its options,
 # its script, and how it looks. Pages without it load nothing.
-LIVE_STYLE = Path(live.__file__).with_name("live.css")
+LIVE_STYLE = HERE / "live" / "live.css"
+CONTROLS = HERE / "common" / "controls.css"
 COMPUTED = (computed.SCRIPT, computed.STYLE)
 BUNDLES = {
     "live.js": TRAINER,
@@ -100,11 +102,6 @@ class NumberFigures(SphinxTransform):
         return figure
 
 
-def is_explorer(node):
-    """Whether this is the HTML of an explorer."""
-    return node.astext().startswith(EXPLORER)
-
-
 def is_figure(node):
     """Whether this is HTML that becomes a figure."""
     return node.astext().startswith(FIGURES)
@@ -118,7 +115,7 @@ def settable(doctree):
         name = root.get("data-name")
         if change := CHANGES.get(root["class"][0]):
             apps[name] = change, json.loads(root.script.string)
-        elif name and root.script and is_explorer(html):
+        elif name and root.script and html.astext().startswith(EXPLORER):
             controls = root.select(".ensedu-control")
             values = json.loads(root.script.string)["values"]
             names = [control["data-name"] for control in controls]
@@ -216,7 +213,7 @@ def copy_frames(app, exception):
         static = Path(app.outdir) / "_static"
         for file, bundle in BUNDLES.items():
             (static / file).write_text(bundle.classic(), encoding="utf-8")
-        for style in (LIVE_STYLE, computed.STYLE):
+        for style in (CONTROLS, LIVE_STYLE, computed.STYLE):
             shutil.copy(style, static)
         (static / digit.SCRIPT).write_text(digit.script(), encoding="utf-8")
         shown = {
@@ -237,6 +234,7 @@ def setup(app):
     # explore() draws its page form when this is set; kernels inherit it.
     os.environ[book_build.VARIABLE] = str(frames_folder(app))
     app.add_js_file(SCRIPT, loading_method="async")
+    app.add_css_file(CONTROLS.name)
     app.add_transform(NumberFigures)
     app.connect("doctree-read", insert_guess)
     app.connect("doctree-resolved", check_links)

@@ -6,7 +6,6 @@ import json
 from scripts.browsing import Watch, open_context
 from workshop.page import explore
 from workshop.page.live import trainer_scripts
-from workshop.page.scripts import HERE
 
 STYLE = """
   body { font-family: sans-serif; margin: 1rem auto; max-width: 47rem; padding: 0 1rem }
@@ -160,7 +159,7 @@ HELP = """
 
 def write_trainers(folder):
     """Write an empty page, and one on which a large and a small trainer begin by themselves."""
-    css = (HERE / "live/live.css").read_text(encoding="utf-8")
+    css = trainer_scripts.Live._css
     state = {**USUAL, "task": "regression", "noise": 0.1, "points": [[-1, 1], [1, -1], [2, 0.5]]}
 
     def block(name, more=""):

@@ -220,11 +220,6 @@ def compare_all(
     return [entry for entry, _ in found]
 
 
-def summarize(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the differences that were decided on before, in both sets, as `compare_all` does."""
-    return compare_all(rows, COMPARISONS)
-
-
 def difference(
     summary: Sequence[Mapping[str, Any]], data: str, contestant: str, score: str,
     reference: str = "single",
@@ -262,5 +257,5 @@ EXPERIMENT = Experiment(
     ],
     run=run,
     settings={"seeds": 3, "epochs": 40, "batch_size": 100, "lr": 0.01},
-    summarize=summarize,
+    summarize=partial(compare_all, comparisons=COMPARISONS),
 )

@@ -14,6 +14,7 @@ in one screen; a test holds it against the layers of `ensedu.torch`.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -123,7 +124,7 @@ class Stack:
     def noise(self, batch: int | None, heavy: bool | None = None) -> Noise:
         """Draw noise for r and s of each layer, (G, M, B or 1, features)."""
         rows = 1 if batch is None else batch
-        shapes = [(MEMBERS, rows, size) for pair in self._layer_sizes() for size in pair]
+        shapes = [(MEMBERS, rows, size) for pair in pairwise(self.sizes) for size in pair]
         lengths = [math.prod(shape) for shape in shapes]
         drawn = torch.stack(
             [torch.randn(sum(lengths), generator=g, dtype=torch.float64) for g in self.generators]
@@ -178,9 +179,6 @@ class Stack:
             ]
             found.append(torch.cat(arrays, 2))
         return found[0].numpy(), softplus(found[1]).numpy()
-
-    def _layer_sizes(self) -> list[tuple[int, int]]:
-        return list(zip(self.sizes[:-1], self.sizes[1:], strict=True))
 
 
 def nlls(outputs: Float[Tensor, "G M B k"], labels: Int[Tensor, "G B"]) -> Float[Tensor, "G M B"]:

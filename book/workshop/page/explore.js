@@ -1,5 +1,6 @@
 // Sliders over figures that were drawn when the book was built; see book/workshop/page/explore.py.
 // Without this script a page shows each explorer's first frame and no sliders.
+import { make, runScript } from "./common/elements.js";
 import { arrive, asRead, controlOf, enroll, explorers, figureOf, followLink, keepAbove, mark, onPage, rewrite } from "./common/figures.js";
 import { DARK, FORCED, setUpXRay, theme } from "./xray.js";
 
@@ -18,13 +19,7 @@ const packs = new Map();
 const pack = (frames, look) => {
   const address = `${frames}-${look}.js`;
   if (!packs.has(address)) {
-    const come = new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.onload = () => resolve(globalThis.enseduFrames[`${frames.split("/").at(-1)}-${look}`]);
-      script.onerror = reject;
-      script.src = address;
-      document.head.append(script);
-    });
+    const come = runScript(address).then(() => globalThis.enseduFrames[`${frames.split("/").at(-1)}-${look}`]);
     come.catch(() => packs.delete(address)); // it may come the next time
     packs.set(address, come);
   }
@@ -50,23 +45,16 @@ const cross = (frame, change) => {
 // the figure's table, too: this is for the eye alone. Until a reader has done so, a line says it.
 const hints = [];
 const hintAt = (frame, words) => {
-  const hint = document.createElement("p");
-  hint.className = "ensedu-hint";
-  hint.ariaHidden = "true";
-  hint.textContent = words;
+  const hint = make("p", { class: "ensedu-hint", "aria-hidden": true }, words);
   frame.before(hint);
   return hint;
 };
 const sayWherePointed = (root, rows) => {
   const frame = root.querySelector(".ensedu-frame");
-  const [band, note] = ["ensedu-band", "ensedu-note-of-row"].map((name) => {
-    const part = document.createElement("div");
-    part.className = name;
-    part.ariaHidden = "true";
-    part.hidden = true;
-    frame.append(part);
-    return part;
-  });
+  const [band, note] = ["band", "note-of-row"].map((name) =>
+    make("div", { class: `ensedu-${name}`, "aria-hidden": true, hidden: "" }),
+  );
+  frame.append(band, note);
   hints.push(hintAt(frame, `${matchMedia("(hover: hover)").matches ? "Point at" : "Tap"} a row for its numbers.`));
   let shownAt = 0; // where the page stood when they were said
   const hide = () => {
@@ -86,12 +74,7 @@ const sayWherePointed = (root, rows) => {
     shownAt = scrollY;
     band.style.top = `${first}px`;
     band.style.height = `${last - first}px`;
-    const lines = row[0].split("\n").flatMap((line, i) => {
-      const part = document.createElement("span");
-      part.textContent = line;
-      return i ? ["\n", part] : [part];
-    });
-    note.replaceChildren(...lines);
+    note.replaceChildren(...row[0].split("\n").flatMap((line, i) => [i ? "\n" : "", make("span", {}, line)]));
     // In the line above the figure, or right below what stays in sight; there it would lie on the rows
     // around its own one, and stands at the lower edge of the screen.
     const [start, high] = [frame.getBoundingClientRect().top, note.offsetHeight];
@@ -115,10 +98,7 @@ const sayWherePointed = (root, rows) => {
 // its section speaks of to its end (`data-stays`). In the margin, which lends it the figure's controls,
 // or a strip below that folds.
 const dock = (() => {
-  const box = document.createElement("aside");
-  box.className = "ensedu-dock";
-  box.ariaLabel = "The figure, small";
-  box.hidden = true;
+  const box = make("aside", { class: "ensedu-dock", "aria-label": "The figure, small", hidden: "" });
   box.innerHTML = `<details open><summary></summary><div></div></details><p><a></a></p>`;
   const [fold, words, place, way] = ["details", "summary", "div", "a"].map((name) => box.querySelector(name));
   const image = Object.assign(new Image(), { alt: "", className: "dark-light" });
@@ -149,7 +129,7 @@ const dock = (() => {
   };
   const said = new MutationObserver(refresh);
   const lend = () => {
-    const [bar, room] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), document.createElement("div")];
+    const [bar, room] = [MARGIN.matches && shown.root.querySelector(".ensedu-sliders"), make("div")];
     if (!bar) return;
     Object.assign(room.style, { height: `${bar.offsetHeight}px`, margin: getComputedStyle(bar).margin });
     bar.replaceWith(room);

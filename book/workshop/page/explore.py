@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUNDLE", "DrawnFigure", "Explorer", "explore"]
 
-BUNDLE = Bundle("enseduExplore", ("common/figures", "xray", "explore"), dict)
+BUNDLE = Bundle("enseduExplore", ("common/elements", "common/figures", "xray", "explore"), dict)
 MOST_SLIDERS = 3
 MOST_FRAMES = 150
 MOST_LISTED = 40  # values of a slider

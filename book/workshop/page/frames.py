@@ -93,7 +93,7 @@ class Frames:
         """Raise ``ValueError`` if a reader who moves the figure fetches too much."""
         for look in LOOKS:
             frames = [drawn[look].svg for drawn in self.drawn]
-            weight = _kilobytes(packed(frames, self.key))
+            weight = len(gzip.compress(packed(frames, self.key).encode(), mtime=0)) / 1000
             if weight > MOST_KB:
                 raise ValueError(
                     f"draw must give frames of {MOST_KB} kB or less together, in the {look.name} "
@@ -222,10 +222,6 @@ def packed(frames: Sequence[str], name: str) -> str:
     ]
     data = json.dumps([list(elements), found], ensure_ascii=False, separators=(",", ":"))
     return f"(globalThis.enseduFrames ??= {{}})[{json.dumps(name)}] = {data};\n"
-
-
-def _kilobytes(text: str) -> float:
-    return len(gzip.compress(text.encode(), mtime=0)) / 1000
 
 
 def embedded(data: Any) -> str:

@@ -95,6 +95,7 @@ def effect_intervals(
             pad = 72 * LINE * lines[title] + 5
             axes.set_title(heads[title], pad=pad, fontsize=SMALL, weight="bold")
             low, high = ends
+            decimals = min(6, max(0, math.ceil(math.log10(40 / (high - low)))))
             half = inches(below[title]) / 2
             zero = min(max(-width * low / (high - low), half), width - half) / width
             axes.annotate(
@@ -114,7 +115,7 @@ def effect_intervals(
                 if name not in table:
                     continue
                 _draw_interval(axes, label(name), table[name], method, y, name in sure)
-                words = decimal(table[name][1], _decimals_for(ends), "+")
+                words = decimal(table[name][1], decimals, "+")
                 if narrow:
                     axes.annotate(words, (1, above_row), (0, 0), **pen | {"ha": "right"})
                 else:
@@ -150,7 +151,3 @@ def _aside_from_zero(mean: Number, words: str, ends: Ends, width: Number) -> flo
     if inch * max(side * end for end in ends) < 2 * half:  # there it would leave the panel
         side = -side
     return 72 * side * max(0.0, half - side * mean * inch)
-
-
-def _decimals_for(ends: Ends) -> int:
-    return min(6, max(0, math.ceil(math.log10(40 / (ends[1] - ends[0])))))

@@ -133,12 +133,8 @@ def house_style() -> Iterator[None]:
 
     A figure that is made inside without a size is as wide as the text of a page.
     """
-    with mpl.style.context(["default", _style_settings()]):
+    with mpl.style.context(["default", RC | {"figure.figsize": (look().width, 4.0)}]):
         yield
-
-
-def _style_settings() -> dict[str, Any]:
-    return RC | {"figure.figsize": (look().width, 4.0)}
 
 
 class PlainPowers(LogFormatterSciNotation):

@@ -213,10 +213,10 @@ def test_room_is_kept_for_the_tallest_frame_and_the_longest_sentence(book):
     assert root(shown).select_one(".ensedu-said")["data-longest"] == "the longest"
 
 
-def drawing(size=12.0, words="a word", limit=3):
+def drawing(size=12.0, words="a word"):
     figure = Figure(figsize=(3.2 if plot.look().narrow else 7.2, 2))
     axes = figure.add_subplot()
-    axes.set(xlim=(0, limit), ylim=(0, 1))
+    axes.set(xlim=(0, 3), ylim=(0, 1))
     figure.text(0.1, 0.5, words, size=size)
     return figure
 

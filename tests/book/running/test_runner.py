@@ -267,7 +267,7 @@ def test_where_a_package_is_missing_the_command_is_named(monkeypatch, capsys, tm
     assert main(["nuts", "--out", str(tmp_path)]) == 1
     words = capsys.readouterr().err
     assert "no_such_package" in words and "make results NAME=nuts" in words
-    monkeypatch.setitem(__import__("sys").modules, "jax", None)
+    monkeypatch.setitem(sys.modules, "jax", None)
     with pytest.raises(ImportError, match="make results NAME=nuts"):
         nuts.posterior(0, chains=1, warmup=1, draws=1, accept=0.9)
 

@@ -1,12 +1,7 @@
 // Controls: each is { element, show(value, disabled) } and tells what a reader chose.
-let controlsMade = 0;
+import { make } from "./elements.js";
 
-export const make = (tag, attributes = {}, ...children) => {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
-};
+let controlsMade = 0;
 
 export const button = (words, tell, attributes = {}) => {
   const element = make("button", { type: "button", ...attributes }, words);

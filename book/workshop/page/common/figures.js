@@ -1,5 +1,6 @@
 // What figures with controls share, whichever script moves them: their controls, the links in the
 // text and the addresses that set them, and how they begin.
+import { make } from "./elements.js";
 
 // A number as a reader sees it; the address keeps what Python writes.
 const written = (number) => (/^\d+$/.test(number) ? Number(number).toLocaleString("en") : number.replace("-", "−"));
@@ -104,8 +105,7 @@ const placed = (el, signal) =>
 let views = 0;
 export const view = (name, build) => async ({ model, el, signal }) => {
   if (!(await placed(el, signal))) return undefined;
-  const root = document.createElement("div");
-  root.className = name;
+  const root = make("div", { class: name });
   // In JupyterLab a letter is a command, such as B for a new cell; not here.
   root.addEventListener("keydown", (event) => {
     if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();

@@ -34,9 +34,12 @@ from workshop.plot.style import (
 SCRIPT, STYLE = "computed.js", Path(__file__).with_name("computed.css")
 BUNDLE = Bundle(
     "enseduComputed",
-    ("common/figures", "computed/formulas", "computed/plot", "computed/figure", "computed/guess"),
+    (
+        "common/elements", "common/figures",
+        "computed/formulas", "computed/plot", "computed/figure", "computed/guess",
+    ),
     dict,
-)
+)  # fmt: skip
 Draw = Callable[[], matplotlib.figure.Figure]
 #: Inches: of the picture, wide and narrow, and around its axes, whose right has room for names.
 SIZES = (4.6, 2.9), (3.5, 2.5)

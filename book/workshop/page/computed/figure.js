@@ -1,8 +1,9 @@
 // A figure that the page computes; see book/workshop/page/computed/__init__.py. Without this script a
 // page shows the picture of its first setting, and so does paper.
+import { shape } from "../common/elements.js";
 import { arrive, asRead, controlOf, enroll, keepAbove, mark, rewrite } from "../common/figures.js";
 import { FORMULAS } from "./formulas.js";
-import { grip, plot, shape, update } from "./plot.js";
+import { grip, plot, update } from "./plot.js";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const GLIDE = 350; // milliseconds from one setting to that of a link

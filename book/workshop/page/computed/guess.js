@@ -1,8 +1,9 @@
 // A curve that a reader draws before the page shows it: in the place of a question of a chapter's first
 // box. What was drawn stays in this browser; where nothing may be stored, on this page.
+import { shape } from "../common/elements.js";
 import { onPage } from "../common/figures.js";
 import { beginFigures, fill, unpack } from "./figure.js";
-import { grip, plot, shape } from "./plot.js";
+import { grip, plot } from "./plot.js";
 
 // What `act` returns, unless this browser stores nothing.
 const storing = (act) => {

@@ -1,14 +1,10 @@
 // Curves over a picture of their axes: what moves in it is drawn again, in points of the picture.
+import { shape } from "../common/elements.js";
+
 const NARROW = matchMedia("(max-width: 600px)");
 const LINE = 14.4; // points, of names below each other
 const [BEGIN, MIDDLE] = [17.3, 3.9]; // from a curve's end to its name, and below the name's middle
 const FINE = 100; // of a point: inside a panel all is counted in whole ones, which are written fastest
-
-export const shape = (tag, attributes = {}) => {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-};
 
 // From numbers to places along an axis, and back.
 const along = (ends, log, start, size) => {

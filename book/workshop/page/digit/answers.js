@@ -1,6 +1,6 @@
 // What the small networks that look at drawings say: fetched, filled and asked; in words, in a row of percents for
 // each member, and in bars of doubt.
-import { make } from "../common/controls.js";
+import { make, runScript } from "../common/elements.js";
 import { Network } from "../live/network.js";
 import { Random } from "../live/toys.js";
 
@@ -52,16 +52,11 @@ export const digitLikeliest = (p) => p.indexOf(Math.max(...p));
 // One script holds all networks; it is asked for once, when somebody first touches a square.
 let digitFetched = null;
 export const digitFetch = () => {
-  digitFetched ??= new Promise((found, failed) => {
-    const script = document.createElement("script");
-    script.src = `${document.documentElement.dataset.content_root ?? ""}_static/digit-networks.js`;
-    script.onerror = () => {
-      digitFetched = null; // the next touch tries again
-      script.remove();
-      failed(new Error("the networks could not be fetched"));
-    };
-    script.onload = () => (globalThis.ensedu_digits ? found(globalThis.ensedu_digits) : script.onerror());
-    document.head.append(script);
+  digitFetched ??= runScript(`${document.documentElement.dataset.content_root ?? ""}_static/digit-networks.js`).then(
+    () => globalThis.ensedu_digits ?? Promise.reject(new Error("the script holds no networks")),
+  ).catch((error) => {
+    digitFetched = null; // the next touch tries again
+    throw error;
   });
   return digitFetched;
 };

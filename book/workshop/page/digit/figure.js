@@ -1,6 +1,7 @@
 // Draw a digit: a square for the pen, the 8 × 8 numbers of bits that networks see of it, and what they say, member
 // by member; see book/workshop/page/digit.
-import { button, make } from "../common/controls.js";
+import { button } from "../common/controls.js";
+import { make, shape } from "../common/elements.js";
 import { Random } from "../live/toys.js";
 import { digitAnswers, digitFetch, digitNetwork, digitProbabilities, digitWords } from "./answers.js";
 
@@ -78,13 +79,6 @@ export const digitSeen = (drawing, pen) => {
 
 const DIGIT_STEP = 0.006; // of the square, between two points of a stroke
 
-const digitShape = (tag, attributes, ...children) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-};
-
 // What a reader draws comes as strokes: `on.begin(stroke)` with its first point, to which more are
 // added, `on.move()` after each of these, and `on.end()`. One pointer at a time, which may leave the
 // square.
@@ -127,13 +121,13 @@ const digitFollow = (square, on) => {
 // `square` and `grid`, both elements; `draw(drawing)` shows one, and `held()` says whether a stroke
 // is being drawn.
 export const digitPad = (pen, on) => {
-  const ink = digitShape("path", { class: "ensedu-ink", "stroke-width": 2 * pen });
-  const square = digitShape("svg", { class: "ensedu-square", viewBox: "0 0 1 1", role: "img" }, ink);
+  const ink = shape("path", { class: "ensedu-ink", "stroke-width": 2 * pen });
+  const square = shape("svg", { class: "ensedu-square", viewBox: "0 0 1 1", role: "img" }, ink);
   square.setAttribute("aria-label", "A square to draw on. Without a pointer, choose a drawing above.");
   const cells = Array.from({ length: 64 }, (_, i) =>
-    digitShape("rect", { x: i % 8, y: Math.floor(i / 8), width: 1, height: 1 }),
+    shape("rect", { x: i % 8, y: Math.floor(i / 8), width: 1, height: 1 }),
   );
-  const grid = digitShape("svg", { class: "ensedu-seen", viewBox: "0 0 8 8", role: "img" }, ...cells);
+  const grid = shape("svg", { class: "ensedu-seen", viewBox: "0 0 8 8", role: "img" }, ...cells);
   grid.setAttribute("aria-label", "What the networks see of it: 8 × 8 numbers of bits, from 0 to 16.");
   const draw = (drawing) => {
     // A line of no length makes a dot.

@@ -1,5 +1,6 @@
 // The live trainer on a page or in a cell of Jupyter: put together, watched, and begun.
-import { button, make } from "../common/controls.js";
+import { button } from "../common/controls.js";
+import { make } from "../common/elements.js";
 import { arrive, enroll, mark, onPage, view } from "../common/figures.js";
 import { digits } from "../digit/figure.js";
 import { decode, encode } from "./link.js";

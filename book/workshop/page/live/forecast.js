@@ -45,10 +45,7 @@ export const differ = (found, grid, points) => {
   const place = (x) => Math.max(0, Math.min(grid.length - 1, Math.round((x - grid[0]) / step)));
   const near = points.reduce((sum, [x]) => sum + found.epistemic[place(x)] / points.length, 0);
   const [from, to] = widest(points);
-  let [most, where] = [0, grid[place(from)]];
-  for (let g = place(from); g <= place(to); g += 1)
-    if (found.epistemic[g] > most) [most, where] = [found.epistemic[g], grid[g]];
-  return { near, most, where };
+  return { near, most: Math.max(...found.epistemic.slice(place(from), place(to) + 1)) };
 };
 
 // A band to compare with, drawn behind curves: it belongs to one model of one set of points.

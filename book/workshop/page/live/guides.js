@@ -1,5 +1,6 @@
 // Guided experiments: each sets the state, asks for a prediction, then shows.
-import { button, fold, make, toggle } from "../common/controls.js";
+import { button, fold, toggle } from "../common/controls.js";
+import { make } from "../common/elements.js";
 import { sideOf } from "./link.js";
 import { tabsOf } from "./settings.js";
 import { opening } from "./story.js";

@@ -1,5 +1,6 @@
 // The controls of the trainer, in its small form and with all of them.
-import { button, choice, fold, group, make, slider, toggle } from "../common/controls.js";
+import { button, choice, fold, group, slider, toggle } from "../common/controls.js";
+import { make } from "../common/elements.js";
 import { STARTS, encode, withMethod } from "./link.js";
 import { START_WORDS, widestBand } from "./story.js";
 import { TOYS } from "./toys.js";

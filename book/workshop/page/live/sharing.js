@@ -1,5 +1,6 @@
 // What a reader takes in, data, and what goes out: a link, and the same training as a script.
-import { button, fold, make } from "../common/controls.js";
+import { button, fold } from "../common/controls.js";
+import { make } from "../common/elements.js";
 import { encode } from "./link.js";
 import { MOST_POINTS, Random, rounded } from "./toys.js";
 import { sides, specOf } from "./trainer.js";

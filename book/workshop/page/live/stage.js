@@ -1,5 +1,6 @@
 // The pictures of one or two networks, what is folded below them, and the hands that set points on them.
-import { fold, make } from "../common/controls.js";
+import { fold } from "../common/controls.js";
+import { make } from "../common/elements.js";
 import { behindOf, besideBand } from "./forecast.js";
 import { frameOf, looks, losses, ratioOf, squareOf } from "./paint.js";
 import { lossWords, named } from "./story.js";

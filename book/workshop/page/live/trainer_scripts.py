@@ -1,6 +1,5 @@
 """The scripts of the trainer, with the labels and colors of the book, and its widget of Jupyter."""
 
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -9,7 +8,7 @@ import traitlets
 from ensedu.methods import METHODS, Method
 from workshop import drawn_digits, plot
 from workshop.page.live import toys, trainer_state
-from workshop.page.scripts import Bundle
+from workshop.page.scripts import HERE, Bundle
 from workshop.plot import style
 
 #: Colors of up to three classes, which are no method's.
@@ -75,8 +74,8 @@ BUNDLE = Bundle(
         "TOY_SETS": toys.described(),
     },
     page=(
-        "live/link", "live/trainer", "live/story", "common/controls", "live/stage",
-        "live/sharing", "live/settings", "live/guides", "digit/answers",
+        "live/link", "live/trainer", "live/story", "common/elements", "common/controls",
+        "live/stage", "live/sharing", "live/settings", "live/guides", "digit/answers",
         "digit/figure", "common/figures", "live/app",
     ),
     constants=lambda: {
@@ -96,7 +95,10 @@ class Live(anywidget.AnyWidget):
     """
 
     _esm = BUNDLE.module()
-    _css = (Path(__file__).parent / "live.css").read_text(encoding="utf-8")
+    _css = "".join(
+        (HERE / file).read_text(encoding="utf-8")
+        for file in ("common/controls.css", "live/live.css")
+    )
 
     _options = traitlets.Dict().tag(sync=True)
 

@@ -123,11 +123,6 @@ def ends(values: Iterable[float]) -> tuple[float, float]:
     return min(own := [*values]), max(own)
 
 
-def never_learned(name: str) -> tuple[int, int]:
-    """Return how many networks are at chance, and how many there are."""
-    return sum(errors(name) > 0.85), len(errors(name))
-
-
 letters = partial(entry, seen.TABLE, "rows", 0, "letters", "label")
 
 
@@ -166,7 +161,8 @@ says(["(NLL), a mean-field network is unclear", "In NLL a mean-field network is 
 says("deep ensemble is better than one", lambda: beside(DEEP).word == "better")
 says("on data from 18 sources", lambda: len(units(MEAN)))
 says("makes 32 passes for a prediction", lambda: reading.passes(MEAN))
-says("One of ten networks never learned", lambda: never_learned("narrow"))
+says("One of ten networks never learned",
+     lambda: (sum(errors("narrow") > 0.85), len(errors("narrow"))))
 says("the other nine misread 4.6%", lambda: errors("narrow")[:9].mean())
 says("all ten learned", lambda: sum(errors("narrow_tenth") < 0.05))
 says("and misread 3.0%", lambda: errors("narrow_tenth").mean())

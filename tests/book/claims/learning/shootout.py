@@ -33,9 +33,9 @@ def beside(contestant: str, reference: str = REFERENCE, tempered: bool = False) 
     return reading.compared("nll", reference, tempered)[contestant]
 
 
-def units(contestant: str, tempered: bool = False) -> np.ndarray:
+def units(contestant: str) -> np.ndarray:
     """Return a contestant's dots, sorted."""
-    return np.sort([*beside(contestant, tempered=tempered).sources.values()])
+    return np.sort([*beside(contestant).sources.values()])
 
 
 def lower(contestant: str, reference: str = REFERENCE, tempered: bool = False) -> int:
