@@ -446,15 +446,20 @@ def test_on_a_phone_what_is_not_stored_takes_no_room(opened):
         assert now == still and shared > apart + 100
 
 
-def test_a_member_more_is_a_longer_bar(opened):
-    with opened(xray("1-50-50-1"), "#share=0") as page:
+@pytest.mark.parametrize(("sizes", "networks"), [("1-50-50-1", 4), ("3-4", 6)])
+def test_the_axis_ends_with_the_longest_bar_and_stays_while_weights_are_shared(
+    sizes, networks, opened
+):
+    """In whole networks, each with its number; a rank-1 BNN of the small layer stores 5.25."""
+    with opened(xray(sizes), "#share=0") as page:
         wide = "() => document.querySelector('.gauge .per_member').getBoundingClientRect().width"
-        four = page.evaluate(wide)
-        assert words(page, ".ticks").split("\n")[-1] == "5 networks"
-        page.get_by_role("spinbutton", name="Members").fill("5")
-        page.locator(".gauge strong", has_text="13,505").wait_for()
-        page.evaluate(FRAME)
-        assert page.evaluate(wide) == pytest.approx(5 / 4 * four, abs=2)
+        four, whole = page.evaluate(wide), page.locator(".gauge").bounding_box()["width"]
+        per_network = four / (4 * (1 - 101 / 2701 if networks == 4 else 12 / 16))
+        assert per_network * networks == pytest.approx(whole, abs=3)
+        for share in (0, 1.5, 2, 3):
+            page.evaluate("(share) => (location.hash = `share=${share}`)", share)
+            said = words(page, ".ticks").split()
+            assert said == ["networks", *map(str, range(1, networks + 1))]
     with opened(PICTURES["24 blocks"](), "#share=1", viewport=PHONE) as page:
         assert page.evaluate(wide) >= 3  # of 1 %
 
