@@ -136,7 +136,16 @@ const slide = (stop) => {
   sliding = { from, to: stop, start: performance.now(), time: 450 + 450 * Math.min(2, Math.abs(stop - from)) };
   return ask();
 };
-const choose = (method) => {
+let held = null; // a row that was pressed, where it stood on the page, and until when it stays under the hand
+const stay = () => {
+  const by = held && performance.now() < held.until ? held.row.getBoundingClientRect().top + scrollY - held.y : 0;
+  if (!by) return;
+  held.y += by;
+  scrollBy({ top: by, behavior: "instant" });
+  tellAround({ by });
+};
+const choose = (method, row) => {
+  held = { row, y: row.getBoundingClientRect().top + scrollY, until: performance.now() + 4 * WAY };
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
@@ -226,7 +235,7 @@ const makeControls = () => {
   const title = make("h1");
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
-  const letters = make("p", { class: "lead" });
+  const letters = make("p", { class: "lead letters" }, ...KEYS.map(() => make("span"))); // with room for the longest
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
   rest.addEventListener("click", () => change({ more: 1 - state.more }));
@@ -259,7 +268,10 @@ const makeControls = () => {
     }
     lead.hidden = !isAll(current);
     setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
+    KEYS.forEach((method, k) => {
+      setText(letters.children[k], lettersOf(method, scopeOf(layers), isWhole(current) ? null : layer));
+      letters.children[k].classList.toggle("shown", method === chosen(current));
+    });
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
 };
@@ -362,6 +374,9 @@ addEventListener("message", ({ source, data }) => {
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
-const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+const tellHeight = () => {
+  tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+  stay();
+};
 new ResizeObserver(tellHeight).observe(root);
 tellHeight();

@@ -68,7 +68,7 @@ const makeBars = (on) => {
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
       make("span", { class: "name" }, METHODS[method].label), track, ...cells);
-    row.addEventListener("click", () => on.choose(method));
+    row.addEventListener("click", () => on.choose(method, row));
     if (DATA.refused[method]) {
       row.setAttribute("aria-disabled", "true");
       track.replaceChildren(make("span", { class: "why" }, DATA.refused[method]));

@@ -160,6 +160,28 @@ def typed(page, label, number):
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_method_that_is_pressed_stays_under_the_hand(viewport, opened):
+    """What stands above it has room for all of them on a desk, or else the page is scrolled."""
+    with opened(xray("1-50-50-1"), viewport=viewport) as page:
+        places = set()
+        for view in ("model", "numbers"):
+            page.evaluate("(hash) => (location.hash = hash)", f"#zoom={view}&layer=2")
+            for method in ("rank1", "single", "mean_field"):
+                row = page.locator(f'button.bar[data-method="{method}"]')
+                row.evaluate("(one) => one.scrollIntoView({ block: 'center' })")
+                page.evaluate(REST)
+                before = row.bounding_box()["y"]
+                row.click()
+                page.evaluate(REST)
+                assert row.bounding_box()["y"] == pytest.approx(before, abs=1), (view, method)
+                top = page.locator(".bars").evaluate(
+                    "(one) => one.getBoundingClientRect().top + scrollY"
+                )
+                places |= {round(top)} if view == "model" else set()
+        assert len(places) == 1 or viewport == PHONE
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
 def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
     """Whatever the method and the sizes; members for whom there is none are all seen, smaller."""
     with opened(xray("1-50-50-1"), viewport=viewport) as page:
