@@ -356,12 +356,33 @@ state = told(location.hash);
 draw(performance.now());
 showRest();
 
-// What a page around this one says of it elsewhere.
+// What a page around this one shows of it elsewhere, small: the same part before a text set it, and now, at one scale.
+let asked = state;
+const miniature = () => {
+  const { view, layer, matrix, member, zoom } = state;
+  const both = [{ ...asked, view, layer, matrix, member, zoom }, state].map(settled);
+  const pictures = both.slice(Number(encode(both[0]) === encode(both[1]))).map((one) => [one, stage.boxesOf(one, layersOf(one), unitNow())]);
+  const most = (of) => Math.max(...pictures.flatMap(([, boxes]) => boxes.map(of)));
+  const [wide, top] = [most(({ x, w }) => x + w), -most(({ y }) => -y)];
+  const high = most(({ y, h }) => y + h) - top;
+  const beside = pictures.length > 1 && high > 0.5 * wide; // or below each other
+  const letters = (1 + beside) * wide / 24;
+  const canvas = make("canvas");
+  const context = sizedCanvas(canvas, (1 + beside) * (wide + letters), (beside ? 1 : pictures.length) * (high + 2 * letters));
+  pictures.forEach(([one, boxes], k) => {
+    inked(context, letters).fillText(pictures.length > 1 ? ["before", "now"][k] : "", 0, letters);
+    context.translate(0, 1.5 * letters - top);
+    drawBoxes(context, boxes, { owns: [colorOf(chosen(one))], width: Infinity, height: Infinity, textureOf: () => null, shake: () => [0, 0] });
+    context.translate(beside * (wide + letters), top - 1.5 * letters + !beside * (high + 2 * letters));
+  });
+  return canvas.toDataURL();
+};
+// And says.
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total, before] = [[layers, SINGLE, 1], [layers, method, state.M], [earlier, method, state.M]].map(([of, each, M]) => of && totalOf(countAll(of, each, M)));
   const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isAll(state) ? "" : "such "}${partOf(state)}`;
-  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.` };
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.`, image: stage.isShown() ? miniature() : "" };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {
@@ -370,6 +391,7 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
+  if (data.set !== undefined) asked = state;
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });

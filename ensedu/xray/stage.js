@@ -519,6 +519,7 @@ const makeStage = (on) => {
       if (!still.matches) shaken = now + 1500;
     },
     boxes: () => drawn,
+    boxesOf: (state, layers, unit) => between(layoutOf(state, layers, chosen(state), unit), null, 0),
     extentOf,
     write,
   };

@@ -649,6 +649,25 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         assert (made(1), made(2)) == before
 
 
+@pytest.mark.parametrize("share", [1, 2])
+def test_a_task_says_what_was_found_and_leads_to_the_next(share, opened):
+    """In a place of one height, so that no number moves under the hand."""
+    with opened(xray("3-4"), f"#share={share}&zoom=numbers", viewport=PHONE) as page:
+        at, first = page.locator(".shelf").bounding_box()["y"], share == 2
+        letter = "μ of r₁[1]" if first else "r₁[1]"
+        for place, said in (("W[1, 1]", "✓ Every member"), (letter, "✓ One member")):
+            assert words(page, ".task span").startswith("Task: ")
+            page.get_by_label(place, exact=True).fill("7")
+            assert words(page, ".task span").startswith(said)
+            page.get_by_role("button", name="Next task").click()
+            page.evaluate(FRAME)
+            assert page.get_by_label(place, exact=True).input_value() != "7"
+            assert page.locator(".shelf").bounding_box()["y"] == at
+        page.get_by_label("s₁[1]" if not first else "W[2, 1]", exact=True).fill("7")
+        starts = "✓ Every" if first else "Not yet: W₁ moved."
+        assert words(page, ".task span").startswith(starts)
+
+
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 def test_what_is_drawn_anew_stays_where_it_is_seen(viewport, opened):
     """The button, of the picture and of its numbers; and a row of W beside that of V."""
@@ -1057,7 +1076,7 @@ WIDENED = """() => new Promise((done) => {
 })"""
 
 
-def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
+def test_far_from_a_figure_a_link_is_answered_in_words_and_a_small_picture(book_page):
     page = book_page()
     page.get_by_role("link", name="eight").last.click()
     said = page.locator(".ensedu-dock summary", has_text="rank-1 BNN, M = 8: ")
@@ -1065,7 +1084,9 @@ def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
     total = 4 * 6 + own
     ratio = f"{total / 30:.2f} times one such layer"
     assert said.inner_text() == f"rank-1 BNN, M = 8: {total} parameters, {ratio}."
-    assert page.locator(".ensedu-dock :is(img, canvas)").count() == 0
+    image = page.locator(".ensedu-dock img")
+    drawn = image.evaluate("(one) => one.decode().then(() => [one.naturalWidth, one.src.length])")
+    assert drawn[0] > 200 and drawn[1] > 2_000
     few, many = (xray(sizes, 8).counts["rank1"].total for sizes in ("4-6-5-3", "4-9-9-3"))
     widened = f"{few} → {many:,} parameters, {many / few:.2f} × before"
     assert page.evaluate(WIDENED) == f"rank-1 BNN, M = 8: {widened}."
