@@ -5,7 +5,7 @@ const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is drawn less long
 // A layer alone is at most so many times as long as broad; but one with few rows or columns is seen as a line, of more than one up to so long a one.
 const [BROAD, FEW, LINE] = [2, 64, 15];
-const [TALL, NARROW_TALL] = [1.4, 1.2]; // of many matrices together the height by the width
+const [TALL, NARROW_TALL] = [1.4, 3]; // of many matrices together the height by the width
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
@@ -50,7 +50,7 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
-    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
+    tiles: bundled(tiles), ways: methods.length > 1, biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
     flat: w > 6 * h && !tiles[0].plain, line: w > 6 * h || h > 6 * w, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
@@ -202,9 +202,12 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
-  // There one member has room beside W, unless that is so broad that it has the room.
-  const pair = phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
+  // There a model's members stand beside W, and so does one of a layer, unless W is so broad that it has the room.
+  const beside = phone && content.ways && !content.part && !frame.curves;
+  const pair = beside || (phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method))));
   const narrow = (phone && !pair) || content.flat;
+  // Else they stand above it, and fall upon no words.
+  const falls = phone && narrow && content.ways && !content.lent && !isSolo(method);
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
   const lowered = frame.curves && M <= CROWD ? head : 0;
@@ -213,43 +216,48 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
   const lengths = { r: sum(({ plain, m }) => (plain ? 0 : m)), s: sum(({ plain, n }) => (plain ? 0 : n)), b: sum(({ bias }) => bias) };
   const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
-  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
+  const beneath = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
-  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) ? 0 : portrait.left];
-  const slot = { w: portrait.w - indent + gap, h: portrait.h + below + above + GAP };
-  // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || beside || falls ? 0 : portrait.left];
+  const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
+  // What is stored once stands above the members of a flat layer, elsewhere at their left.
   // What all use as it is has one place, in the middle, with its words beside it.
   const lent = content.lent && (!isApart(method) || body);
   const shift = content.flat ? Math.max(0, (frame.width - portrait.w - 3 * GAP) / 2) : lent && !narrow ? Math.max(0, (frame.width - bare - 26 * GAP) / 2) : 0;
   const left = { x: shift, y: narrow ? head : head - lowered };
-  const home = { x: shift - portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) - (content.flat ? portrait.top : 0) }; // no strips above it
+  const [aside, raised] = content.flat ? [shift, portrait.top] : [0, 0]; // in the middle; and no strips are above what is stored once
+  const homeTop = left.y + (isSolo(method) ? 18 : narrow ? 4 : above) - raised;
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && (content.flat || 2 * bare + GAP > frame.width);
+  const stacked = doubled && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
+  const second = stacked ? [0, beside ? slot.h : sheet - portrait.top] : [bare + (content.tall ? 2 : 1) * GAP, 0];
   // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
-  const empty = narrow && vacant && !frame.curves;
-  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
-  const right = narrow ? { x: content.flat ? shift : 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
-  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - (content.flat ? shift : 0)]; // no gap at the end, but on a phone
+  const empty = narrow && vacant && !content.ways;
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
+  const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : vacant && !frame.curves && !beside ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
   const needed = right.x + across * slot.w - edge;
   // Many tiles are one sheet, and sheets stand at equal distances.
-  const spread = !phone && !narrow && (!content.shaped || content.tall);
-  const end = frame.width - portrait.w - (content.tall ? 4 * GAP : 0); // of which the name has room
-  const pitch = spread ? Math.min(end / (across + Number(doubled)), portrait.w + (content.tall ? 16 : 8) * GAP) : bare + GAP;
-  if (spread) right.x = Math.max(right.x, pitch * (doubled ? 2 : 1));
-  const step = spread ? Math.min((end - right.x) / Math.max(1, across - 1), pitch) : narrow || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
+  const spread = !narrow && (!content.shaped || (content.tall && !phone));
+  const end = frame.width - portrait.w - (content.tall ? 5 * GAP : 0); // of which the name has room
+  const sheets = doubled && !stacked ? 2 : 1;
+  const pitch = Math.min(end / (across + sheets - 1), portrait.w + (content.tall ? 16 : 8) * GAP);
+  if (spread) right.x = Math.max(right.x, sheets * pitch);
+  if (spread && sheets > 1 && !content.tall) second[0] = pitch;
+  const step = spread ? Math.min((end - right.x) / Math.max(1, across - 1), pitch) : narrow || beside || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
+  const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under - raised : homeTop };
+  const below = home.y + sheet + second[1] + content.under;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty && (spread ? Infinity : 5 * GAP), zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
-    second: stacked ? [0, sheet - portrait.top] : [content.tall ? bare + 2 * GAP : pitch, 0],
-    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
+    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
+    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, falls ? below + head : once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? needed : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x - indent + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
@@ -373,7 +381,7 @@ const seenOf = (content, M, unit, frame, methods) => {
   return seen;
 };
 
-// Between two stops, first what goes fades, and what becomes one slides together and turns gray on its way; it leaves
+// Between two stops, first what goes fades, and what becomes one slides together, across and then up or down, and turns gray; it leaves
 // behind the dashes of what is then computed. Only then what is new grows out.
 const ARRIVED = 0.7;
 const lerp = (a, b, share) => a + (b - a) * share;
@@ -390,7 +398,7 @@ const between = (from, to, share) => {
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
     if (!b) found.push({ ...a, alpha: a.alpha * (1 - moved) });
-    else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, moved, moved), member: Math.max(a.member, b.member), sliding: true });
+    else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, during(share, 0, 0.6 * ARRIVED), moved, during(share, 0.5 * ARRIVED, ARRIVED)), member: Math.max(a.member, b.member), sliding: true });
     else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, moved, share));
   }
   for (const [id, b] of to.boxes) {
@@ -405,8 +413,8 @@ const between = (from, to, share) => {
   }
   return [...found, ...sliding.sort((one, other) => one.member - other.member)];
 };
-const mixedBox = (a, b, moved, turned) => ({
+const mixedBox = (a, b, moved, turned, down = moved) => ({
   ...(turned < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, turned), gray: lerp(a.gray, b.gray, turned),
-  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, moved), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
+  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, down), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
   hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && turned < 0.5) ? 0 : 1,
 });

@@ -78,7 +78,7 @@ const makeStage = (on) => {
     const width = (wide || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: narrow ? 360 : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
     composed.clear();
@@ -164,8 +164,8 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const { high: most } = extentOf(state, layers, unit);
-    // At rest on a phone, or where no stops are shown, what is not used is not kept free.
-    const high = state.method || ((frame.width < NARROW || fitted(state) !== STOPS) && !share && !motion) ? clamp(layout.high, 120, most) : most;
+    // Where no stops are shown what is not used is not kept free.
+    const high = state.method || (fitted(state) !== STOPS && !share && !motion) ? clamp(layout.high, 120, most) : most;
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
     if (rough) rested = setTimeout(on.ask, PAUSE);
@@ -217,7 +217,7 @@ const makeStage = (on) => {
     if (layout.ghosts > CROWD) return;
     inked(context, 13);
     const [from, to, along] = wayOf(state);
-    context.globalAlpha = isModulated(from) && METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
+    context.globalAlpha = METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where others come
     const { left, top } = layout.portrait;
     const room = Math.min(layout.slot.w - 6, frame.width - left - layout.slotOf(layout.across - 1).x);
     const word = members ? "member " : "sample ";
@@ -231,26 +231,21 @@ const makeStage = (on) => {
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
     if (layout.ghosts > CROWD) return; // there is no room above them
-    // All are laid over each other, on a phone beside what is stored once.
     const beside = 2 * (w + GAP) + GAP;
-    const all = frame.width < NARROW ? { x: beside, y: 24, w: frame.width - beside - 4, h: home.y + layout.slot.h - layout.above - GAP - 24 } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
+    // All are laid over each other, on a phone beside what is stored once.
+    const all = frame.width < NARROW ? { x: beside, y: home.y, w: frame.width - beside - 4, h: layout.zones.left.y - home.y - GAP } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     inked(context, 13);
-    context.fillText("all predictions", all.x, all.y - 8);
+    context.fillText("all predictions", all.x, frame.width < NARROW ? layout.zones.left.y + 13 : all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
-    // On a phone weights pass over them between two stops.
-    const share = wayOf(state)[2];
-    const seen = frame.width < NARROW ? 1 - 0.85 * Math.min(1, 8 * Math.min(share, 1 - share)) : 1;
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
       drawCurve(context, row, color, all, 1.25);
       const own = { x: at.x + left, y: at.y - layout.above + 22, w: w - left, h: CURVE_HIGH - 12 };
       drawGap(context, own, 0.1);
-      context.globalAlpha = seen;
       drawCurve(context, row, color, own, 2);
-      context.globalAlpha = 1;
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
