@@ -37,7 +37,7 @@ const baseOf = (state) => {
   const key = `${at} ${frame.width} ${frame.height} ${state.more}`;
   if (!bases.has(key)) {
     const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer }), fitted(state)), M, frame, fitted(state)));
-    bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
+    bases.set(key, eight > (frame.width < NARROW ? 0.95 : 0.82) * own ? Math.min(own, eight) : own); // room for eight, where that costs little
   }
   return bases.get(key);
 };
@@ -234,7 +234,7 @@ const makeControls = () => {
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const lead = make("p", { class: "lead" },
-    "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
+    "An ensemble averages several networks, its members. Drag to see what they can share.");
   const letters = make("p", { class: "lead letters" }, ...KEYS.map(() => make("span"))); // with room for the longest
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
