@@ -220,7 +220,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
-  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || beside || falls ? 0 : portrait.left];
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || beside || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
   // What is stored once stands above the members of a flat layer, elsewhere at their left.
   // What all use as it is has one place, in the middle, with its words beside it.
@@ -237,20 +237,20 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !content.ways;
   const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
-  const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : vacant && !frame.curves && !beside ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
+  const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
   const needed = right.x + across * slot.w - edge;
-  // Many tiles are one sheet, and sheets stand at equal distances.
-  const spread = !narrow && (!content.shaped || (content.tall && !phone));
-  const end = frame.width - portrait.w - (content.tall ? 5 * GAP : 0); // of which the name has room
-  const sheets = doubled && !stacked ? 2 : 1;
+  // Sheets stand at equal distances, members at each stop in the same places; with their curves also samples, beside room for a second sheet.
+  const spread = !narrow && (!content.shaped || !phone);
+  const [end, strips] = content.tall ? [frame.width - portrait.w - 5 * GAP, 0] : [frame.width - bare, portrait.left - indent]; // of which a line's name has room
+  const sheets = (doubled || frame.curves) && !stacked ? 2 : 1;
   const pitch = Math.min(end / (across + sheets - 1), portrait.w + (content.tall ? 16 : 8) * GAP);
-  if (spread) right.x = Math.max(right.x, sheets * pitch);
+  if (spread) right.x = Math.max(right.x, sheets * pitch - strips);
   if (spread && sheets > 1 && !content.tall) second[0] = pitch;
-  const step = spread ? Math.min((end - right.x) / Math.max(1, across - 1), pitch) : narrow || beside || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
+  const step = spread ? Math.min((end - right.x - strips) / Math.max(1, across - 1), pitch) : narrow || beside || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under - raised : homeTop };
   const below = home.y + sheet + second[1] + content.under;
@@ -395,9 +395,12 @@ const movedAt = (share) => during(share, 0, ARRIVED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
   const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share, from.method, to.method)];
+  // What goes, goes with its member.
+  const by = (member, side) => (to.slotOf ? moved * (to.slotOf(member - from.first)[side] - from.slotOf(member - from.first)[side]) : 0);
+  const shifted = ({ member, x, y }) => ({ x: x + by(member, "x"), y: y + by(member, "y") });
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * (1 - moved) });
+    if (!b) found.push({ ...a, ...(a.member < 0 ? {} : shifted(a)), alpha: a.alpha * (1 - moved) });
     else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, during(share, 0, 0.6 * ARRIVED), moved, during(share, 0.5 * ARRIVED, ARRIVED)), member: Math.max(a.member, b.member), sliding: true });
     else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, moved, share));
   }
