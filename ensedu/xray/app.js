@@ -235,7 +235,7 @@ const makeControls = () => {
   const title = make("h1");
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members. Drag to see what they can share.");
-  const letters = make("p", { class: "lead letters" }, ...KEYS.map(() => make("span"))); // with room for the longest
+  const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
   rest.addEventListener("click", () => change({ more: 1 - state.more }));
@@ -268,10 +268,7 @@ const makeControls = () => {
     }
     lead.hidden = !isAll(current);
     setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    KEYS.forEach((method, k) => {
-      setText(letters.children[k], lettersOf(method, scopeOf(layers), isWhole(current) ? null : layer));
-      letters.children[k].classList.toggle("shown", method === chosen(current));
-    });
+    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
 };
@@ -391,8 +388,7 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
-  if (data.set !== undefined) asked = state;
-  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
+  if (data.set !== undefined) change(told(data.set, (asked = state)), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
