@@ -174,9 +174,9 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   const phone = frame.width < NARROW;
-  // There a model's members stand beside W, and so does one of a layer, unless W is so broad that it has the room.
-  const beside = phone && content.ways && !content.part && !frame.curves;
-  const pair = beside || (phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method))));
+  // There members stand beside W, at all stops, unless that is so broad that it has the room.
+  const beside = phone && content.ways && !(content.flat || content.tall || content.broad || content.block || content.lent || frame.curves);
+  const pair = beside || (phone && (content.tall || !content.ways) && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method))));
   const narrow = (phone && !pair) || content.flat;
   // Else they stand above it, and fall upon no words.
   const falls = phone && narrow && content.ways && !content.lent && !isSolo(method);
@@ -192,7 +192,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
-  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || beside || falls ? 0 : portrait.left];
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || pair || falls ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
   // What is stored once stands above the members of a flat layer, elsewhere at their left.
   // What all use as it is has one place, in the middle, with its words beside it.
@@ -208,12 +208,12 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const vacant = isApart(method) && !body && !content.kept;
   const empty = narrow && vacant && !content.ways;
   const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
-  const right = falls ? { x: 0, y: head - lowered } : narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves && !beside ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? frame.width / (content.tall ? 2.5 : 3) : frame.words), y: left.y };
+  const right = falls ? { x: 0, y: head - lowered } : narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves && !pair ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? frame.width / (content.tall ? 2.5 : 3) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
-  const step = narrow || beside || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
+  const step = narrow || pair || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under : homeTop };
   const below = home.y + sheet + second[1] + content.under;
@@ -335,10 +335,8 @@ const largest = (content, M, frame, methods) => {
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;
-  // On a phone one beside W, or four below it where they have room.
-  const most = frame.width < NARROW && !content.broad && !content.tall && unit > 1.001 * fitting(content, M, frame, methods, Math.min(4, M)) ? 1 : M;
   let seen = 1;
-  while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
+  while (seen < M && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;
 };
 
