@@ -127,7 +127,7 @@ const makeStage = (on) => {
   // What a box looks like from near: the values of its matrix, or of its r or s. Of a whole model a draw comes with what varies, and another while that shakes.
   const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
-    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && box.inner)) return null;
+    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || box.inner) return null;
     const near = !isWhole(state);
     const draws = !near && isShaking(state, now) ? 1 + (Math.floor(now / DRAW) % 8) : 0;
     const fast = draws && "rs".includes(box.texture);
@@ -182,7 +182,7 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(5 * GAP, side)));
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(layout.vacant, side)));
     const made = isWhole(state) ? 0.5 : 0.8;
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
     if (!motion) {
@@ -263,11 +263,16 @@ const makeStage = (on) => {
       context.fillText(words, box.x + middle * box.w, box.y + middle * box.h + size / 3);
     };
     context.textAlign = "center";
+    for (const { look, x, y, w, h } of seen) {
+      if (look !== "none") continue;
+      inked(context, 12, "center");
+      if (h > 12 && w > 40) context.fillText("no σ", x + w / 2, y + h / 2 + 4);
+    }
     if (isWhole(state)) {
       for (const box of seen) {
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
-        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
+        if (box.id[0] === "W") upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
@@ -284,7 +289,7 @@ const makeStage = (on) => {
     }
     nameVectors(context, seen, !isWhole(state), layout.first, madeName(chosen(state)));
   };
-  // r and s of the first member upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
+  // r and s of the first member at their ends; and all parts of a layer that is a line, at their ends.
   const nameVectors = (context, seen, near, first, computed) => {
     context.fillStyle = plainColor("ink");
     context.textAlign = "start";
@@ -305,35 +310,36 @@ const makeStage = (on) => {
         const long = Math.max(w, h);
         const named = id[0] === "d" || (drawn ? "rsRS".includes(letter) && long > 110 : "rs".includes(letter));
         if (member < 0 || !named || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        // Upon it; beside what is drawn its mean has the name of one, and none hides another.
-        const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
-        const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
-        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(...(down ? [middle - 7, along - 9, 14, 18] : [middle - 9, along - 6.5, 18, 13]));
-        context.fillStyle = plainColor("ink");
-        context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
+        // At its end; beside what is drawn its mean has the name of one.
+        const name = !drawn || id[0] === "d" ? letter : "RS".includes(letter) ? "σ" : "μ";
+        if (down) context.fillText(name, x + w / 2 - context.measureText(name).width / 2, y - 4);
+        else context.fillText(name, x + w + 4, y + h / 2 + 4);
         continue;
       }
-      if (Math.min(w, h) < 4) continue; // too close to each other
+      if (tile.plain || Math.min(w, h) < 4) continue; // they have no letters, or are too close to each other
       const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
       const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
       if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
       else context.fillText(name, x + w + 5, y + h / 2 + 5);
     }
   };
-  // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
+  // Which layer a matrix is of, in its corner where there is room, or at the end of a line; of many which block, in the middle: of member 1, or of what all have.
   const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf, first }) => {
-    inked(context, 12);
     const next = boxes.find(({ id }) => id[0] === "Z"); // what stands beside what all have
-    for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
+    for (const { id, member, layer, name, tile, inner, faint, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > first || layer < 0) continue;
-      const room = group ?? { w, h };
-      const fits = (words) => context.measureText(words).width < room.w - 10;
-      const full = group?.name || `${titleOf(on.layers()[layer], layer)}${group ? `, ${on.layers()[layer].kind}` : ""}`;
-      const words = group && !fits(full) ? full.replace(/block |, .*/, "") : full;
+      inked(context, 12);
+      const fits = (words) => context.measureText(words).width < w - 6;
+      const title = titleOf(on.layers()[layer], layer);
+      const words = inner ? [name || `${title}, ${tile.kind}`, name || title, (name || title).replace(/^(block|layer) /, "")].find(fits) : title;
       const long = context.measureText(words).width;
-      context.fillStyle = plainColor("page");
-      if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
-      if (inner) continue;
+      context.fillStyle = plainColor(faint ? "ink" : "page");
+      if (inner) {
+        Object.assign(context, { textAlign: "center", font: "600 12px system-ui, sans-serif" });
+        if (name !== undefined && words && h > 10) context.fillText(words, x + w / 2, y + h / 2 + 4);
+        continue;
+      }
+      if (h > (tile.count ? 20 : 80) && fits(words)) context.fillText(words, x + 5, y + 15);
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
       const end = member < 0 ? next?.x || slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
@@ -369,10 +375,11 @@ const makeStage = (on) => {
     };
     if (rows < 2 || matrix.member < 0) below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
+      if (Math.min(box.w, box.h) < 90) continue;
       if (box.id[0] === "Z") below(box, "σ, standard deviations", "σ");
       const name = `${madeName(method)}${SUBSCRIPTS(box.member + 1)}`;
       const formula = isModulated(method) ? "W ∘ r sᵀ" : spreads(method) ? "μ + σ ∘ ε" : "";
-      if (box.id[0] === "g" && Math.min(box.w, box.h) > 90) below(box, formula ? `${name} = ${formula}, computed` : "", `${name}: computed`);
+      if (box.id[0] === "g") below(box, formula ? `${name} = ${formula}, computed` : "", `${name}: computed`);
     }
     context.textAlign = "start";
   };
@@ -402,7 +409,7 @@ const makeStage = (on) => {
     if (place === placed) return;
     placed = place;
     field.classList.toggle("pair", Boolean(layout.pair));
-    zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
+    zones[0].style.width = `${right.x > left.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones.forEach((zone, k) => (zone.style.transform = `translate(${[left, right][k].x}px, ${[left, right][k].y}px)`));
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
@@ -462,7 +469,7 @@ const makeStage = (on) => {
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "stds" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
-    const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
+    const owner = look === "none" ? "with no standard deviation" : look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
   // What is pointed at, or what a press opens there: if it is no layer the nearest.
