@@ -136,7 +136,16 @@ const slide = (stop) => {
   sliding = { from, to: stop, start: performance.now(), time: 450 + 450 * Math.min(2, Math.abs(stop - from)) };
   return ask();
 };
-const choose = (method) => {
+let held = null; // a row that was pressed, where it stood on the page, and until when it stays under the hand
+const stay = () => {
+  const by = held && performance.now() < held.until ? held.row.getBoundingClientRect().top + scrollY - held.y : 0;
+  if (!by) return;
+  held.y += by;
+  scrollBy({ top: by, behavior: "instant" });
+  tellAround({ by });
+};
+const choose = (method, row) => {
+  held = { row, y: row.getBoundingClientRect().top + scrollY, until: performance.now() + 4 * WAY };
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
@@ -226,7 +235,7 @@ const makeControls = () => {
   const title = make("h1");
   const lead = make("p", { class: "lead" },
     "An ensemble averages several networks, its members. Drag to see what they can share.");
-  const letters = make("p", { class: "lead" });
+  const letters = make("p", { class: "lead letters" }, ...KEYS.map(() => make("span"))); // with room for the longest
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
   rest.addEventListener("click", () => change({ more: 1 - state.more }));
@@ -259,7 +268,10 @@ const makeControls = () => {
     }
     lead.hidden = !isAll(current);
     setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
+    KEYS.forEach((method, k) => {
+      setText(letters.children[k], lettersOf(method, scopeOf(layers), isWhole(current) ? null : layer));
+      letters.children[k].classList.toggle("shown", method === chosen(current));
+    });
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
 };
@@ -344,12 +356,33 @@ state = told(location.hash);
 draw(performance.now());
 showRest();
 
-// What a page around this one says of it elsewhere.
+// What a page around this one shows of it elsewhere, small: the same part before a text set it, and now, at one scale.
+let asked = state;
+const miniature = () => {
+  const { view, layer, matrix, member, zoom } = state;
+  const both = [{ ...asked, view, layer, matrix, member, zoom }, state].map(settled);
+  const pictures = both.slice(Number(encode(both[0]) === encode(both[1]))).map((one) => [one, stage.boxesOf(one, layersOf(one), unitNow())]);
+  const most = (of) => Math.max(...pictures.flatMap(([, boxes]) => boxes.map(of)));
+  const [wide, top] = [most(({ x, w }) => x + w), -most(({ y }) => -y)];
+  const high = most(({ y, h }) => y + h) - top;
+  const beside = pictures.length > 1 && high > 0.5 * wide; // or below each other
+  const letters = (1 + beside) * wide / 24;
+  const canvas = make("canvas");
+  const context = sizedCanvas(canvas, (1 + beside) * (wide + letters), (beside ? 1 : pictures.length) * (high + 2 * letters));
+  pictures.forEach(([one, boxes], k) => {
+    inked(context, letters).fillText(pictures.length > 1 ? ["before", "now"][k] : "", 0, letters);
+    context.translate(0, 1.5 * letters - top);
+    drawBoxes(context, boxes, { owns: [colorOf(chosen(one))], width: Infinity, height: Infinity, textureOf: () => null, shake: () => [0, 0] });
+    context.translate(beside * (wide + letters), top - 1.5 * letters + !beside * (high + 2 * letters));
+  });
+  return canvas.toDataURL();
+};
+// And says.
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total, before] = [[layers, SINGLE, 1], [layers, method, state.M], [earlier, method, state.M]].map(([of, each, M]) => of && totalOf(countAll(of, each, M)));
   const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isAll(state) ? "" : "such "}${partOf(state)}`;
-  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.` };
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.`, image: stage.isShown() ? miniature() : "" };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {
@@ -358,10 +391,14 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
+  if (data.set !== undefined) asked = state;
   if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
-const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+const tellHeight = () => {
+  tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+  stay();
+};
 new ResizeObserver(tellHeight).observe(root);
 tellHeight();

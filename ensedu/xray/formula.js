@@ -46,8 +46,7 @@ const makeFormula = (on) => {
   let [drawn, numbers] = ["", []];
   const show = (state, layers, layer) => {
     const method = layer ? methodOf(layer, chosen(state)) : chosen(state);
-    element.hidden = Boolean(DATA.refused[method]);
-    if (element.hidden) return;
+    if (DATA.refused[method]) return;
     const { body, sums } = METHODS[method];
     // What the terms count, and what else there is.
     const matrices = (each) => (layer ? matricesOf(each) : !body || each.head ? each.matrices : []);

@@ -70,7 +70,7 @@ const makeStage = (on) => {
   let shaken = 0; // until when r and s, or W, shake
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let [frame, crowd, near] = [{}, {}, {}]; // of a model, of a crowd of them, and of a layer alone, without curves
-  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
+  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, of what the key is, whether values are seen
   const composed = new Map();
 
   const measure = () => {
@@ -146,9 +146,9 @@ const makeStage = (on) => {
     const [from, to, share] = wayOf(state);
     const refused = DATA.refused[chosen(state)];
     const inNumbers = state.view === "numbers";
-    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
-    refusal.hidden = !refused;
-    gauge.element.hidden = Boolean(refused);
+    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers;
+    refusal.hidden = inNumbers || !refused;
+    element.classList.toggle("refused", Boolean(refused)); // what it has no words for keeps its room
     const earlier = on.earlier();
     markStop(state, layers);
     if (inNumbers) {
@@ -165,12 +165,12 @@ const makeStage = (on) => {
     drawn = boxes;
     const { high: most } = extentOf(state, layers, unit);
     // Where no stops are shown what is not used is not kept free.
-    const high = state.method || (fitted(state) !== STOPS && !share && !motion) ? clamp(layout.high, 120, most) : most;
+    const high = fitted(state) !== STOPS && !share && !motion ? clamp(layout.high, 120, most) : most;
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
     if (rough) rested = setTimeout(on.ask, PAUSE);
     last = now;
-    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high, rough);
+    const context = sizedCanvas(canvas, frame.width, high, rough);
     context.imageSmoothingEnabled = false;
     if (refused) {
       drawn = [];
@@ -192,7 +192,9 @@ const makeStage = (on) => {
       if (!isWhole(state) && !share) nameEdges(context, layout, chosen(state));
     }
     placeWords(state, layers, layout);
-    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout);
+    const told = `${from} ${chosen(state)} ${state.view} ${keyOf(state, unit)}`;
+    if (described !== told || (!share && !motion)) describe(state, layers, layout, goal);
+    described = told;
     return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
@@ -414,18 +416,19 @@ const makeStage = (on) => {
     zones.forEach((zone, k) => (zone.style.transform = `translate(${[left, right][k].x}px, ${[left, right][k].y}px)`));
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
-  // What all is, once it rests: the key, and the picture in words.
-  const describe = (state, layers, layout) => {
-    const method = (described = chosen(state));
+  // What all is, or will be once it rests: the key, and the picture in words.
+  const describe = (state, layers, layout, goal) => {
+    const method = chosen(state);
     const content = contentOf(state, layers);
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
+    element.classList.toggle("packed", !content.shaped || content.block);
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     key.style.setProperty("--most", `var(--${isApart(method) && !METHODS[method].body ? "own" : "shared"})`);
     for (const look of looks) {
       const { role } = look.dataset;
       if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `${spreads(method) ? "drawn" : "computed"}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
-      look.hidden = role === "faint" ? !drawn.some(({ faint }) => faint) : role in count ? !count[role] : !drawn.some((box) => box.look === role);
+      look.hidden = role === "faint" ? !goal.some(({ faint }) => faint) : role in count ? !count[role] : !goal.some((box) => box.look === role);
     }
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
@@ -434,7 +437,7 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : drawn.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
+    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : goal.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       !content.shaped ? "Each block's area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : "",
@@ -518,6 +521,7 @@ const makeStage = (on) => {
       if (!still.matches) shaken = now + 1500;
     },
     boxes: () => drawn,
+    boxesOf: (state, layers, unit) => between(layoutOf(state, layers, chosen(state), unit), null, 0),
     extentOf,
     write,
   };

@@ -160,6 +160,28 @@ def typed(page, label, number):
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
+def test_a_method_that_is_pressed_stays_under_the_hand(viewport, opened):
+    """What stands above it has room for all of them on a desk, or else the page is scrolled."""
+    with opened(xray("1-50-50-1"), viewport=viewport) as page:
+        places = set()
+        for view in ("model", "numbers"):
+            page.evaluate("(hash) => (location.hash = hash)", f"#zoom={view}&layer=2")
+            for method in ("rank1", "single", "mean_field"):
+                row = page.locator(f'button.bar[data-method="{method}"]')
+                row.evaluate("(one) => one.scrollIntoView({ block: 'center' })")
+                page.evaluate(REST)
+                before = row.bounding_box()["y"]
+                row.click()
+                page.evaluate(REST)
+                assert row.bounding_box()["y"] == pytest.approx(before, abs=1), (view, method)
+                top = page.locator(".bars").evaluate(
+                    "(one) => one.getBoundingClientRect().top + scrollY"
+                )
+                places |= {round(top)} if view == "model" else set()
+        assert len(places) == 1 or viewport == PHONE
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
 def test_one_parameter_has_one_area_as_long_as_there_is_room(viewport, opened):
     """Whatever the method and the sizes; members for whom there is none are all seen, smaller."""
     with opened(xray("1-50-50-1"), viewport=viewport) as page:
@@ -446,15 +468,20 @@ def test_on_a_phone_what_is_not_stored_takes_no_room(opened):
         assert now == still and shared > apart + 100
 
 
-def test_a_member_more_is_a_longer_bar(opened):
-    with opened(xray("1-50-50-1"), "#share=0") as page:
+@pytest.mark.parametrize(("sizes", "networks"), [("1-50-50-1", 4), ("3-4", 6)])
+def test_the_axis_ends_with_the_longest_bar_and_stays_while_weights_are_shared(
+    sizes, networks, opened
+):
+    """In whole networks, each with its number; a rank-1 BNN of the small layer stores 5.25."""
+    with opened(xray(sizes), "#share=0") as page:
         wide = "() => document.querySelector('.gauge .per_member').getBoundingClientRect().width"
-        four = page.evaluate(wide)
-        assert words(page, ".ticks").split("\n")[-1] == "5 networks"
-        page.get_by_role("spinbutton", name="Members").fill("5")
-        page.locator(".gauge strong", has_text="13,505").wait_for()
-        page.evaluate(FRAME)
-        assert page.evaluate(wide) == pytest.approx(5 / 4 * four, abs=2)
+        four, whole = page.evaluate(wide), page.locator(".gauge").bounding_box()["width"]
+        per_network = four / (4 * (1 - 101 / 2701 if networks == 4 else 12 / 16))
+        assert per_network * networks == pytest.approx(whole, abs=3)
+        for share in (0, 1.5, 2, 3):
+            page.evaluate("(share) => (location.hash = `share=${share}`)", share)
+            said = words(page, ".ticks").split()
+            assert said == ["networks", *map(str, range(1, networks + 1))]
     with opened(PICTURES["24 blocks"](), "#share=1", viewport=PHONE) as page:
         assert page.evaluate(wide) >= 3  # of 1 %
 
@@ -620,6 +647,25 @@ def test_what_is_changed_moves_what_is_made_of_it(opened):
         check_outputs(2)
         page.get_by_role("button", name="Reset numbers").click()
         assert (made(1), made(2)) == before
+
+
+@pytest.mark.parametrize("share", [1, 2])
+def test_a_task_says_what_was_found_and_leads_to_the_next(share, opened):
+    """In a place of one height, so that no number moves under the hand."""
+    with opened(xray("3-4"), f"#share={share}&zoom=numbers", viewport=PHONE) as page:
+        at, first = page.locator(".shelf").bounding_box()["y"], share == 2
+        letter = "μ of r₁[1]" if first else "r₁[1]"
+        for place, said in (("W[1, 1]", "✓ Every member"), (letter, "✓ One member")):
+            assert words(page, ".task span").startswith("Task: ")
+            page.get_by_label(place, exact=True).fill("7")
+            assert words(page, ".task span").startswith(said)
+            page.get_by_role("button", name="Next task").click()
+            page.evaluate(FRAME)
+            assert page.get_by_label(place, exact=True).input_value() != "7"
+            assert page.locator(".shelf").bounding_box()["y"] == at
+        page.get_by_label("s₁[1]" if not first else "W[2, 1]", exact=True).fill("7")
+        starts = "✓ Every" if first else "Not yet: W₁ moved."
+        assert words(page, ".task span").startswith(starts)
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
@@ -1030,7 +1076,7 @@ WIDENED = """() => new Promise((done) => {
 })"""
 
 
-def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
+def test_far_from_a_figure_a_link_is_answered_in_words_and_a_small_picture(book_page):
     page = book_page()
     page.get_by_role("link", name="eight").last.click()
     said = page.locator(".ensedu-dock summary", has_text="rank-1 BNN, M = 8: ")
@@ -1038,7 +1084,9 @@ def test_far_from_a_figure_a_link_is_answered_in_words(book_page):
     total = 4 * 6 + own
     ratio = f"{total / 30:.2f} times one such layer"
     assert said.inner_text() == f"rank-1 BNN, M = 8: {total} parameters, {ratio}."
-    assert page.locator(".ensedu-dock :is(img, canvas)").count() == 0
+    image = page.locator(".ensedu-dock img")
+    drawn = image.evaluate("(one) => one.decode().then(() => [one.naturalWidth, one.src.length])")
+    assert drawn[0] > 200 and drawn[1] > 2_000
     few, many = (xray(sizes, 8).counts["rank1"].total for sizes in ("4-6-5-3", "4-9-9-3"))
     widened = f"{few} → {many:,} parameters, {many / few:.2f} × before"
     assert page.evaluate(WIDENED) == f"rank-1 BNN, M = 8: {widened}."
