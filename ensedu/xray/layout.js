@@ -50,7 +50,7 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
-    tiles: bundled(tiles), ways: methods.length > 1, biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
+    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
     flat: w > 6 * h && !tiles[0].plain, line: w > 6 * h || h > 6 * w, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
@@ -203,11 +203,11 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   // There members stand beside W, at all stops, unless that is so broad that it has the room.
-  const beside = phone && content.ways && !(content.flat || content.tall || content.broad || content.block || content.lent || frame.curves);
-  const pair = beside || (phone && (content.tall || !content.ways) && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method))));
+  const pair = phone && !(content.flat || content.broad || content.block || content.lent || frame.curves);
+  const beside = pair && !content.tall;
   const narrow = (phone && !pair) || content.flat;
   // Else they stand above it, and fall upon no words.
-  const falls = phone && narrow && content.ways && !content.lent && !isSolo(method);
+  const falls = phone && narrow && !content.lent && !isSolo(method);
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
   const lowered = frame.curves && M <= CROWD ? head : 0;
@@ -233,10 +233,8 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
   const second = stacked ? [0, beside ? slot.h : sheet - portrait.top] : [bare + (content.tall ? 2 : 1) * GAP, 0];
-  // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
-  const empty = narrow && vacant && !content.ways;
-  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: homeTop + sheet + second[1] + content.under };
   const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : vacant && !frame.curves && !pair ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
@@ -256,7 +254,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const below = home.y + sheet + second[1] + content.under;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
+    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, falls ? below + head : once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? needed : 0),
     // On whole pixels, so that equal members look equal.

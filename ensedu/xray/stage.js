@@ -459,7 +459,7 @@ const makeStage = (on) => {
     element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
+    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("b", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
   };
 
   // What a box is, in words.
