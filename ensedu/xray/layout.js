@@ -50,7 +50,7 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const kept = layers.some((layer) => layer.kept[0] + layer.kept[1]);
   const [{ w, h }] = only ? tiles : [{}];
   return {
-    tiles: bundled(tiles), ways: methods.length > 1, biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
+    tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
     flat: w > 6 * h && !tiles[0].plain, line: w > 6 * h || h > 6 * w, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
@@ -202,12 +202,12 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
-  // There a model's members stand beside W, and so does one of a layer, unless W is so broad that it has the room.
-  const beside = phone && content.ways && !content.part && !frame.curves;
-  const pair = beside || (phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method))));
+  // There members stand beside W, at all stops, unless that is so broad that it has the room.
+  const pair = phone && !(content.flat || content.broad || content.block || content.lent || frame.curves);
+  const beside = pair && !content.tall;
   const narrow = (phone && !pair) || content.flat;
   // Else they stand above it, and fall upon no words.
-  const falls = phone && narrow && content.ways && !content.lent && !isSolo(method);
+  const falls = phone && narrow && !content.lent && !isSolo(method);
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
   const lowered = frame.curves && M <= CROWD ? head : 0;
@@ -220,7 +220,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
   const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
-  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || beside || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || pair || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
   // What is stored once stands above the members of a flat layer, elsewhere at their left.
   // What all use as it is has one place, in the middle, with its words beside it.
@@ -233,10 +233,8 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   // A second sheet stands beside the first, or below it where there is no room.
   const stacked = doubled && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
   const second = stacked ? [0, beside ? slot.h : sheet - portrait.top] : [bare + (content.tall ? 2 : 1) * GAP, 0];
-  // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
   const vacant = isApart(method) && !body && !content.kept;
-  const empty = narrow && vacant && !content.ways;
-  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: homeTop + sheet + second[1] + content.under };
   const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
@@ -250,13 +248,13 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const pitch = Math.min(end / (across + sheets - 1), portrait.w + (content.tall ? 16 : 8) * GAP);
   if (spread) right.x = Math.max(right.x, sheets * pitch - strips);
   if (spread && sheets > 1 && !content.tall) second[0] = pitch;
-  const step = spread ? Math.min((end - right.x - strips) / Math.max(1, across - 1), pitch) : narrow || beside || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
+  const step = spread ? Math.min((end - right.x - strips) / Math.max(1, across - 1), pitch) : Math.max(slot.w, (wide + edge) / across);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under - raised : homeTop };
   const below = home.y + sheet + second[1] + content.under;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
+    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
     high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, falls ? below + head : once.h + (lent && narrow ? head : 0)),
     wide: Math.max(once.w - GAP, ghosts ? needed : 0),
     // On whole pixels, so that equal members look equal.
@@ -374,10 +372,8 @@ const largest = (content, M, frame, methods) => {
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;
-  // On a phone one beside W, or four below it where they have room.
-  const most = frame.width < NARROW && !content.broad && !content.tall && unit > 1.001 * fitting(content, M, frame, methods, Math.min(4, M)) ? 1 : M;
   let seen = 1;
-  while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
+  while (seen < M && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;
 };
 

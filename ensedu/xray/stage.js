@@ -78,9 +78,9 @@ const makeStage = (on) => {
     const width = (wide || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: narrow ? 360 : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 540 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (!isAll(state) ? near : state.M > CROWD ? crowd : frame);
@@ -362,9 +362,9 @@ const makeStage = (on) => {
   // Below a matrix its m and n, and below one that is not stored what makes it.
   const nameEdges = (context, { first, rows }, method) => {
     inked(context, 13, "center");
-    const below = ({ x, w, member }, longest, shortest) => {
+    const below = ({ x, y, w, h }, longest, shortest) => {
       const words = context.measureText(longest).width < w ? longest : shortest;
-      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x && box.member === member).map(({ y, h }) => y + h));
+      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x && box.y >= y && box.y < y + h + 2 * GAP).map((box) => box.y + box.h));
       context.fillText(words, Math.max(x + w / 2, context.measureText(words).width / 2), low + 17);
     };
     const matrix = drawn.find(({ id, member, alpha }) => id[0] === "W" && member <= first && alpha > 0.9);
@@ -375,7 +375,7 @@ const makeStage = (on) => {
       const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
       return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${matrix.tile.cut && words.length ? " (not to shape)" : ""}`;
     };
-    below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
+    if (rows < 2 || matrix.member < 0) below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
       if (Math.min(box.w, box.h) < 90) continue;
       if (box.id[0] === "Z") below(box, "σ, standard deviations", "σ");
@@ -459,7 +459,7 @@ const makeStage = (on) => {
     element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
+    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("b", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
   };
 
   // What a box is, in words.
