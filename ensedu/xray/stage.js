@@ -352,7 +352,7 @@ const makeStage = (on) => {
     inked(context, 13, "center");
     const below = ({ x, y, w, h }, longest, shortest) => {
       const words = context.measureText(longest).width < w ? longest : shortest;
-      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x && box.y >= y && box.y < y + h + 2 * GAP).map((box) => box.y + box.h));
+      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x && (box.member < 0 || (box.y >= y && box.y < y + h + 2 * GAP))).map((box) => box.y + box.h));
       context.fillText(words, Math.max(x + w / 2, context.measureText(words).width / 2), low + 17);
     };
     const matrix = drawn.find(({ id, member, alpha }) => id[0] === "W" && member <= first && alpha > 0.9);

@@ -393,7 +393,7 @@ def test_a_press_upon_what_all_layers_have_opens_the_nearest(opened):
         page.evaluate(REST)
         place = page.locator(".canvas").bounding_box()
         for y in range(int(place["height"]), 0, -3):
-            page.mouse.move(place["x"] + 20, place["y"] + y)
+            page.mouse.move(place["x"] + 90, place["y"] + y)
             if words(page, ".pointed").startswith("Biases of all layers"):
                 break
         page.mouse.down()
