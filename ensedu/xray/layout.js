@@ -62,7 +62,7 @@ const bundled = (tiles) => {
   const found = [];
   for (const tile of tiles) {
     const last = found.at(-1);
-    if (last && last.count < each && !last.head && !tile.head && last.plain === tile.plain && tile.layer >= 0) {
+    if (last && last.count < each && (last.block === tile.block || tile.block.layers.length < 2 || each > 16) && !last.head && !tile.head && last.plain === tile.plain && tile.layer >= 0) {
       for (const key of ["m", "n", "size", "bias"]) last[key] += tile[key];
       Object.assign(last, { count: last.count + 1, to: tile.layer });
     } else found.push({ ...tile, count: 1 });
@@ -145,15 +145,13 @@ const rowsWithin = (items, room, target = 1) => {
 };
 
 // Neighbors that are alike, together.
-const gathered = (all, of) => {
-  const found = [];
-  for (const one of all) {
-    if (!found.length || found.at(-1).key !== of(one)) found.push({ key: of(one), items: [], size: 0 });
+const gathered = (all, of) =>
+  all.reduce((found, one) => {
+    if (found.at(-1)?.key !== of(one)) found.push({ key: of(one), items: [], size: 0 });
     found.at(-1).items.push(one);
     found.at(-1).size += one.size;
-  }
-  return found;
-};
+    return found;
+  }, []);
 // Many tiles, those of a block of the model together. Where most blocks are equal they are the cells of a grid, with
 // what comes before it above and what comes after it below, each across its whole width.
 const packed = (content, unit, tall) => {
@@ -177,13 +175,13 @@ const packed = (content, unit, tall) => {
   // Of a block its attention and its other layers stand in rows; the largest in the middle has the name.
   const places = () => bands.flatMap((band) => band()).flatMap(({ item: { key: block, items }, x, y, w, h }) => {
     const seam = items.length > 1 && !regular ? Math.min(1.5, 0.03 * Math.min(w, h)) : 0;
-    const room = { x: x + seam, y: y + seam, w: w - 2 * seam, h: h - 2 * seam };
-    const found = rowsWithin(gathered(items, ({ faint, layer }) => faint || layer), room, regular ? 3 : 1).flatMap(({ item: layer, ...part }) => rowsWithin(layer.items, part));
+    const parts = rowsWithin(gathered(items, ({ faint, layer }) => faint || layer), { x: x + seam, y: y + seam, w: w - 2 * seam, h: h - 2 * seam }, regular ? 3 : 1);
+    const found = parts.flatMap(({ item, ...part }) => rowsWithin(item.items, part));
     const away = (one) => Math.hypot(one.x + one.w / 2 - x - w / 2, one.y + one.h / 2 - y - h / 2);
-    const largest = found.reduce((best, one) => (one.item.size > best.item.size || (one.item.size === best.item.size && away(one) < away(best)) ? one : best));
-    const name = items.length > 1 ? block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "";
+    const [largest] = [...found].sort((one, other) => other.item.size - one.item.size || away(one) - away(other));
     return found.map((one) => {
       const line = Math.min(one.w, one.h) > Math.max(3, one.w / 20, one.h / 20) ? 0.4 : 0; // what is thin keeps its area
+      const name = items.length > 1 ? block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "";
       return { tile: one.item, x: one.x + line, y: one.y + line, w: one.w - 2 * line, h: one.h - 2 * line, name: one === largest ? name : undefined };
     });
   });
@@ -246,8 +244,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const [end, strips] = content.tall ? [frame.width - portrait.w - 5 * GAP, 0] : [frame.width - bare, portrait.left - indent]; // of which a line's name has room
   const sheets = (doubled || frame.curves) && !stacked ? 2 : 1;
   const pitch = Math.min(end / (across + sheets - 1), portrait.w + (content.tall ? 16 : 8) * GAP);
-  if (spread) right.x = Math.max(right.x, sheets * pitch - strips);
-  if (spread && sheets > 1 && !content.tall) second[0] = pitch;
+  if (spread) [right.x, second[0]] = [Math.max(right.x, sheets * pitch - strips), sheets > 1 && !content.tall ? pitch : second[0]];
   const step = spread ? Math.min((end - right.x - strips) / Math.max(1, across - 1), pitch) : Math.max(slot.w, (wide + edge) / across);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
   const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under - raised : homeTop };
@@ -313,10 +310,10 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
     }
     if (!own) stored(0);
     if (!doubled) continue;
-    const [lacks, fixed] = [tile.plain, { ...about, member: -1 }];
-    if (!lacks || Math.min(w, h) > 5) put(`${lacks ? "N" : "Z"}.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, lacks ? "none" : "stds", fixed);
-    if (lacks) continue;
-    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", fixed);
+    const [beyond, fixed] = [[home.x + x + second[0], home.y + y + second[1]], { ...about, member: -1 }];
+    if (!tile.plain) put(`Z.${tile.id}`, ...beyond, w, h, "stds", fixed);
+    else if (!rooms.lent && Math.min(w, h) > 5) put(`N.${tile.id}`, ...beyond, w, h, "none", fixed);
+    if (content.shaped && tile.bias && !tile.plain) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", fixed);
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };

@@ -136,7 +136,7 @@ const makeStage = (on) => {
     const { layer, matrix, member } = box;
     const [as, computed] = fast ? [`d${box.texture}`, true] : [box.texture, box.look === "made"];
     const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? (theme() === "dark" ? 130 : 180) : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -265,13 +265,9 @@ const makeStage = (on) => {
       context.fillText(words, box.x + middle * box.w, box.y + middle * box.h + size / 3);
     };
     context.textAlign = "center";
-    for (const { look, x, y, w, h } of seen) {
-      if (look !== "none") continue;
-      inked(context, 12, "center");
-      if (h > 12 && w > 40) context.fillText("no σ", x + w / 2, y + h / 2 + 4);
-    }
     if (isWhole(state)) {
       for (const box of seen) {
+        if (box.look === "none" && box.w > 40 && box.h > 12) inked(context, 12, "center").fillText("no σ", box.x + box.w / 2, box.y + box.h / 2 + 4);
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
         if (box.id[0] === "W") upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
@@ -282,9 +278,9 @@ const makeStage = (on) => {
       const head = seen.find((box) => box.inner && box.look === "per_member" && box.tile?.head && box.member === layout.first && METHODS[chosen(state)].body && Math.min(box.w, box.h) < 8);
       if (head) {
         const { x, y, w, h, layer } = head;
-        Object.assign(inked(context, 12, "end"), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
+        Object.assign(inked(context, 12), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
         const said = `${titleWithin(on.layers(), layer)}: ${plural(totalOf(countLayer(on.layers()[layer], chosen(state), 1)), "parameter")}`;
-        context.fillText(said, Math.max(x + w, context.measureText(said).width), y + h + 18);
+        context.fillText(said, Math.min(x, frame.width - context.measureText(said).width), y + h + 18);
       }
       if (isAll(state)) nameLayers(context, seen, layout);
       else nameWithin(context, seen, layout);
@@ -293,10 +289,8 @@ const makeStage = (on) => {
   };
   // r and s of the first member at their ends; and all parts of a layer that is a line, at their ends.
   const nameVectors = (context, seen, near, first, computed) => {
-    context.fillStyle = plainColor("ink");
-    context.textAlign = "start";
-    const doubled = seen.some(({ id }) => id[0] === "Z");
-    const drawn = seen.some(({ id }) => id[0] === "d");
+    Object.assign(context, { fillStyle: plainColor("ink"), textAlign: "start" });
+    const [doubled, drawn] = ["Z", "d"].map((sign) => seen.some(({ id }) => id[0] === sign));
     for (const { id, member, tile, x, y, w, h } of seen) {
       if (member > first) continue;
       if (!tile) {
@@ -307,22 +301,18 @@ const makeStage = (on) => {
       const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
-      context.font = `italic ${line || drawn ? 14 : 17}px ${SERIF}`;
-      if (!line) {
-        const long = Math.max(w, h);
-        const named = id[0] === "d" || (drawn ? "rsRS".includes(letter) && long > 110 : "rs".includes(letter));
-        if (member < 0 || !named || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        // At its end; beside what is drawn its mean has the name of one.
+      context.font = `italic 14px ${SERIF}`;
+      if (line) {
+        if (tile.plain || Math.min(w, h) < 4) continue; // they have no letters, or are too close to each other
+        const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
+        const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
+        if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
+        else context.fillText(name, x + w + 5, y + h / 2 + 5);
+      } else if (member >= 0 && "rsRS".includes(letter) && (drawn ? Math.max(w, h) > 110 : /r|s/.test(letter)) && Math.min(1, down ? ratio : 1 / ratio) * Math.max(w, h) >= 50) {
+        // Beside what is drawn its mean has the name of one.
         const name = !drawn || id[0] === "d" ? letter : "RS".includes(letter) ? "σ" : "μ";
-        if (down) context.fillText(name, x + w / 2 - context.measureText(name).width / 2, y - 4);
-        else context.fillText(name, x + w + 4, y + h / 2 + 4);
-        continue;
+        context.fillText(name, ...(down ? [x + w / 2 - context.measureText(name).width / 2, y - 4] : [x + w + 4, y + h / 2 + 4]));
       }
-      if (tile.plain || Math.min(w, h) < 4) continue; // they have no letters, or are too close to each other
-      const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
-      const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
-      if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
-      else context.fillText(name, x + w + 5, y + h / 2 + 5);
     }
   };
   // Which layer a matrix is of, in its corner where there is room, or at the end of a line; of many which block, in the middle: of member 1, or of what all have.
@@ -336,11 +326,9 @@ const makeStage = (on) => {
       const words = inner ? [name || `${title}, ${tile.kind}`, name || title, (name || title).replace(/^(block|layer) /, "")].find(fits) : title;
       const long = context.measureText(words).width;
       context.fillStyle = plainColor(faint ? "ink" : "page");
-      if (inner) {
-        Object.assign(context, { textAlign: "center", font: "600 12px system-ui, sans-serif" });
-        if (name !== undefined && words && h > 10) context.fillText(words, x + w / 2, y + h / 2 + 4);
-        continue;
-      }
+      Object.assign(context, inner && { textAlign: "center", font: "600 12px system-ui, sans-serif" });
+      if (name !== undefined && words && h > 10) context.fillText(words, x + w / 2, y + h / 2 + 4);
+      if (inner) continue;
       if (h > (tile.count ? 20 : 80) && fits(words)) context.fillText(words, x + 5, y + 15);
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;

@@ -21,14 +21,14 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (334, 638), "share": (671, 703), "map": (459, 819), "layer": (954, 940),
-    "numbers": (883, 976),
+    "model": (335, 629), "share": (671, 891), "map": (459, 732), "layer": (954, 1174),
+    "numbers": (896, 892),
 }  # fmt: skip
-CURVED = (838, 888)  # where it shares, with curves above the members
+CURVED = (838, 870)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (726, 708), "deep_ensemble": (590, 608), "batch_ensemble": (801, 831),
-    "rank1": (806, 935),
+    "single": (726, 779), "deep_ensemble": (590, 828), "batch_ensemble": (814, 778),
+    "rank1": (806, 788),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
