@@ -342,7 +342,7 @@ const isWithin = ({ high, wide }, frame, more = 0) => high <= frame.height + mor
 // that makes nothing much smaller, or there are curves to compare.
 const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   const largest = (mostRows) => {
-    let [low, high] = [LEAST / Math.max(1, content.side), content.tall ? TALLEST / content.tiles[0].h : content.lent && content.line ? (0.2 * frame.width) / content.tiles[0].w : 64];
+    let [low, high] = [LEAST / Math.max(1, content.side), content.tall ? TALLEST / content.tiles[0].h : content.lent && content.line ? (0.17 * frame.width) / content.tiles[0].w : 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
       const fits = methods.every((method) => {
