@@ -78,7 +78,7 @@ const makeStage = (on) => {
     const width = (wide || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 26 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
     near = { ...frame, above: 22, curves: 0, height: narrow ? 540 : clamp(0.4 * width, 420, 470) };
     composed.clear();
@@ -237,7 +237,7 @@ const makeStage = (on) => {
     // All are laid over each other, on a phone beside what is stored once.
     const all = frame.width < NARROW ? { x: beside, y: home.y, w: frame.width - beside - 4, h: layout.zones.left.y - home.y - GAP } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     inked(context, 13);
-    context.fillText("all predictions", all.x, frame.width < NARROW ? layout.zones.left.y + 13 : all.y - 8);
+    context.fillText("all predictions", all.x, frame.width < NARROW ? layout.zones.left.y + 16 : all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
