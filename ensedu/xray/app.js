@@ -37,7 +37,7 @@ const baseOf = (state) => {
   const key = `${at} ${frame.width} ${frame.height} ${state.more}`;
   if (!bases.has(key)) {
     const [own, eight] = [DATA.ensemble_size, 8].map((M) => largest(tilesOf(GIVEN, onlyOf({ ...state, layer }), fitted(state)), M, frame, fitted(state)));
-    bases.set(key, eight > 0.82 * own ? Math.min(own, eight) : own); // room for eight, where that costs little
+    bases.set(key, eight > (frame.width < NARROW ? 0.95 : 0.82) * own ? Math.min(own, eight) : own); // room for eight, where that costs little
   }
   return bases.get(key);
 };
@@ -136,7 +136,17 @@ const slide = (stop) => {
   sliding = { from, to: stop, start: performance.now(), time: 450 + 450 * Math.min(2, Math.abs(stop - from)) };
   return ask();
 };
-const choose = (method) => {
+let held = null; // a row that was pressed, where it is seen, and until when it stays under the hand
+const stay = () => {
+  const by = held && performance.now() < held.until ? held.row.getBoundingClientRect().top - held.top : 0;
+  if (!by) return;
+  if (parent === self) return scrollBy({ top: by, behavior: "instant" });
+  held.top += by;
+  tellAround({ by });
+};
+for (const moves of ["wheel", "touchmove"]) addEventListener(moves, () => (held = null), { passive: true });
+const choose = (method, row) => {
+  held = { row, top: row.getBoundingClientRect().top, until: performance.now() + 4 * WAY };
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
@@ -225,7 +235,7 @@ const makeControls = () => {
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
   const lead = make("p", { class: "lead" },
-    "An ensemble averages several networks, its members. Drag the slider to see what they can share.");
+    "An ensemble averages several networks, its members. Drag to see what they can share.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
@@ -344,12 +354,33 @@ state = told(location.hash);
 draw(performance.now());
 showRest();
 
-// What a page around this one says of it elsewhere.
+// What a page around this one shows of it elsewhere, small: the same part before a text set it, and now, at one scale.
+let asked = state;
+const miniature = () => {
+  const { view, layer, matrix, member, zoom } = state;
+  const both = [{ ...asked, view, layer, matrix, member, zoom }, state].map(settled);
+  const pictures = both.slice(Number(encode(both[0]) === encode(both[1]))).map((one) => [one, stage.boxesOf(one, layersOf(one), unitNow())]);
+  const most = (of) => Math.max(...pictures.flatMap(([, boxes]) => boxes.map(of)));
+  const [wide, top] = [most(({ x, w }) => x + w), -most(({ y }) => -y)];
+  const high = most(({ y, h }) => y + h) - top;
+  const beside = pictures.length > 1 && high > 0.5 * wide; // or below each other
+  const letters = (1 + beside) * wide / 24;
+  const canvas = make("canvas");
+  const context = sizedCanvas(canvas, (1 + beside) * (wide + letters), (beside ? 1 : pictures.length) * (high + 2 * letters));
+  pictures.forEach(([one, boxes], k) => {
+    inked(context, letters).fillText(pictures.length > 1 ? ["before", "now"][k] : "", 0, letters);
+    context.translate(0, 1.5 * letters - top);
+    drawBoxes(context, boxes, { owns: [colorOf(chosen(one))], width: Infinity, height: Infinity, textureOf: () => null, shake: () => [0, 0] });
+    context.translate(beside * (wide + letters), top - 1.5 * letters + !beside * (high + 2 * letters));
+  });
+  return canvas.toDataURL();
+};
+// And says.
 const copied = () => {
   const [method, layers] = [chosen(state), scopeOf(layersOf(state))];
   const [one, total, before] = [[layers, SINGLE, 1], [layers, method, state.M], [earlier, method, state.M]].map(([of, each, M]) => of && totalOf(countAll(of, each, M)));
   const said = before ? `${digits(before)} → ${digits(total)} parameters, ${(total / before).toFixed(2)} × before` : `${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${isAll(state) ? "" : "such "}${partOf(state)}`;
-  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.` };
+  return { words: `${METHODS[method].label}, M = ${state.M}: ${said}.`, image: stage.isShown() ? miniature() : "" };
 };
 // A page around this one says its look, and what its text sets; it hears how high this one is.
 addEventListener("message", ({ source, data }) => {
@@ -358,10 +389,13 @@ addEventListener("message", ({ source, data }) => {
     around = data.theme;
     repaint();
   }
-  if (data.set !== undefined) change(told(data.set, state), { push: true, moves: true, text: true });
+  if (data.set !== undefined) change(told(data.set, (asked = state)), { push: true, moves: true, text: true });
   if (data.leave) leave();
   if (data.copy) tellAround({ copy: copied() });
 });
-const tellHeight = () => tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+const tellHeight = () => {
+  tellAround({ height: Math.ceil(root.getBoundingClientRect().height) });
+  stay();
+};
 new ResizeObserver(tellHeight).observe(root);
 tellHeight();

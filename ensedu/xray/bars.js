@@ -68,7 +68,7 @@ const makeBars = (on) => {
     const cells = ["total", "ratio", "keep", "train", "passes"].map((name) => make("span", { class: `cell ${name}` }));
     const row = make("button", { type: "button", class: "bar", "data-method": method, style: `--own: var(--${method})` },
       make("span", { class: "name" }, METHODS[method].label), track, ...cells);
-    row.addEventListener("click", () => on.choose(method));
+    row.addEventListener("click", () => on.choose(method, row));
     if (DATA.refused[method]) {
       row.setAttribute("aria-disabled", "true");
       track.replaceChildren(make("span", { class: "why" }, DATA.refused[method]));
@@ -151,15 +151,17 @@ const makeGauge = (on) => {
   let [painted, color, ticked, room] = ["", "", "", 0];
   const show = (state, layers, width, earlier) => {
     const [from, to, along] = wayOf(state);
-    const most = CURVES || (state.hides.includes("members") && !state.more) ? state.M : state.M + 1;
-    const [one, full, deep, ...ends] = [[SINGLE, 1], [DEEP, most], ...[DEEP, from, to].map((method) => [method, state.M])].map(([method, M]) => (DATA.refused[method] ? zero() : countAll(layers, method, M)));
+    const countOf = (method, M = state.M) => (DATA.refused[method] ? zero() : countAll(layers, method, M));
+    const [one, deep, ...ends] = [countOf(SINGLE, 1), ...[DEEP, from, to].map((method) => countOf(method))];
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
     const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along, from, to)));
-    // There is room for a member more, and for it the scale stays; in a hand it stays but for more than it holds: so the bar moves.
-    const [held, needed] = [[deep, ...ends], [full, ...ends]].map((counts) => Math.max(...counts.map(totalOf)));
-    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : held <= room && room <= needed ? room : needed;
+    // It ends where the longest of all stops does, or a whole network later; in a hand it stays but for more than it holds: so the bar moves.
+    const single = totalOf(one) || 1;
+    const longest = Math.max(...[deep, ...ends, ...(fitted(state) === STOPS ? STOPS.map((method) => countOf(method)) : [])].map(totalOf)) / single;
+    const needed = single * (Math.abs(longest - Math.round(longest)) < 0.05 ? Math.max(longest, Math.round(longest)) : longest < 1.5 ? longest : Math.ceil(longest));
+    room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
     const total = now.reduce((sum, count) => sum + count, 0);
-    const across = room / (totalOf(one) || 1);
+    const across = room / single;
     const [asks, guessed] = CURVES && isWhole(state) ? [isOpen(state), state.guess] : [false, null];
     const key = [...now, asks, guessed, room, from, to, Boolean(along), earlier].join(" ");
     if (key !== painted) {
@@ -174,22 +176,21 @@ const makeGauge = (on) => {
       guess.setAttribute("aria-valuetext", Number(guess.value).toFixed(2));
       mark.style.insetInlineStart = `${(100 * guess.value) / across}%`;
       // No model has a count between two stops.
-      const [unit, ratios] = [`${isAll(state) ? "" : "such "}${partOf(state)}s`, [...ends.map(totalOf), total].map((each) => (each / (totalOf(one) || 1)).toFixed(2))];
+      const [unit, ratios] = [`${isAll(state) ? "" : "such "}${partOf(state)}s`, [...ends.map(totalOf), total].map((each) => (each / single).toFixed(2))];
       setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
       setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
       const said = guessed?.toFixed(2);
       setText(tag, !compared ? (asks ? `Guess: how much is left when all ${STOP_WORDS[1]}?` : "")
         : to === SHARING && !along ? `You said ${said}, it is ${ratios[2]}.` : `Your guess: ${said}. Now slide to “${STOP_WORDS[1]}”.`);
     }
-    // One network after the other, and as many of them have a number as have room.
+    // One network after the other, and as many of them have a number as have room; what they count stands before them.
     ticks.hidden = across < 1.5;
     const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
-    const named = (step / across) * width > 100; // what the ticks count
-    if (ticked !== (ticked = `${across} ${step} ${named} ${partOf(state)}`)) {
+    if (ticked !== (ticked = `${across} ${width} ${partOf(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
-      const last = step * Math.floor(across / step + 1e-9);
-      const labels = Array.from({ length: last / step }, (_, k) => (k + 1) * step);
-      ticks.replaceChildren(...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%` }, k === last && named ? `${k} ${partOf(state)}${k > 1 ? "s" : ""}` : k)));
+      const labels = Array.from({ length: Math.floor(across / step + 1e-9) }, (_, k) => (k + 1) * step);
+      // No number passes the end.
+      ticks.replaceChildren(...((width * step) / across > 76 ? [`${partOf(state)}s`] : []), ...labels.map((k) => make("i", { style: `inset-inline-end: ${100 - (100 * k) / across}%; translate: min(50%, ${width * (1 - k / across)}px)` }, k)));
     }
     const own = blended(colorOf(from), colorOf(to), Math.round(along * 20) / 20);
     for (const role of ["stds", "biases"]) segments[role].style.setProperty("--own", along ? "" : toneOf(layers, to));

@@ -29,14 +29,11 @@ const makeMap = (on) => {
   const spot = make("p", { class: "spot", role: "status" }); // what is pointed at
   const box = make("div", { class: "map-box" }, canvas);
   const [deep, sharing, rank] = RIVALS.map((method) => METHODS[method].label);
-  const keys = make("p", { class: "key" }, ...[[DEEP, `a ${deep} stores less than a ${sharing}`], [SHARING, `a ${sharing} stores less; lines: a ${deep} stores 2, 4, 16 times as much`]]
-    .map(([method, text]) => make("span", {}, make("i", { class: "segment per_member", style: `--own: var(--${method})` }), text)));
-  keys.append(make("span", {}, make("i", { class: "line-key" }), `above it a ${rank} stores less than a ${deep}, too`));
   const element = make("section", { class: "panel map-section", "aria-labelledby": "map-title" },
-    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, make("div", {}, box, spot), make("div", {}, words, make("p", {}, link), about, keys)));
+    make("h2", { id: "map-title" }, "When does sharing pay?"), make("div", { class: "map-panel" }, make("div", {}, box, spot), make("div", {}, words, make("p", {}, link), about)));
   const hands = coarse.matches ? "Press" : "Press or use the arrow keys";
-  setText(about, SIZED ? `The dot is your network. ${hands} to move it.`
-    : `A dot is one or more layers of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name; drag to set the members.`);
+  setText(about, `Each area has the name of what stores less there; on a line a ${deep} stores so many times as much as a ${sharing}. ${SIZED ? `The dot is your network. ${hands} to move it.`
+    : `A dot is one or more layers of yours, at the width 2mn / (m + n), at which a square layer saves about the same share. ${hands} to read its name; drag to set the members.`}`);
   const ends = { width: MOST.width, M: MOST.members };
   let size = { width: 520, height: 320 };
   const plain = () => ({ w: size.width - EDGE.left - EDGE.right, h: size.height - EDGE.top - EDGE.bottom });
@@ -106,6 +103,23 @@ const makeMap = (on) => {
       const from = ground.totals.findIndex((totals) => crossing(totals, times) <= ends.M);
       if (from >= 0) text(`${times} ×`, EDGE.left + GRAIN * from + 6, EDGE.top + 15, "start");
     }
+    const written = (method) => (context.fillStyle = blended(plainColor("ink"), colorOf(method), 0.3));
+    const edge = (rival, y) => {
+      const at = ground.totals.findIndex((totals) => crossing([totals[0], totals[rival]], 1) <= membersAt(y));
+      return at < 0 ? size.width - EDGE.right : EDGE.left + GRAIN * at;
+    };
+    context.textAlign = "start";
+    const high = EDGE.top + 12;
+    [deep, sharing].forEach((name, k) => {
+      const low = high + context.measureText(name).width;
+      const [from, to] = [k ? edge(1, low) : EDGE.left, edge(k + 1, high)];
+      written(RIVALS[k]);
+      if (to - from > 18) writeAlong(context, name, (from + to) / 2 + 5, low, -Math.PI / 2);
+    });
+    const below = yOf(state.M > 2 ? 1.45 : 2.9) + 5; // where no dot is
+    const end = size.width - EDGE.right - 8;
+    written(RIVALS[2]);
+    text([`${sharing} and ${rank}`, `${rank}, too`].find((name) => edge(2, below + 4) < end - context.measureText(name).width) ?? "", end, below, "end");
     context.fillStyle = plainColor("ink");
     for (const h of TICKS.width) text(digits(h), xOf(h), size.height - EDGE.bottom + 18);
     text(SIZED ? "width of the hidden layers" : "width of a square layer", EDGE.left + plain().w / 2, size.height - 8);

@@ -1,6 +1,6 @@
 // What trained members do, above their matrices, and a guess before the weights are shared.
 const CURVES = DATA.curves ?? null;
-const CURVE_HIGH = document.documentElement.clientWidth < NARROW ? 80 : 120;
+const CURVE_HIGH = document.documentElement.clientWidth < NARROW ? 48 : 120;
 
 const rangeOf = (rows) => {
   const values = rows.flat();

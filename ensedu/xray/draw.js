@@ -138,8 +138,10 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
       // Many faint lines are drawn at once.
       if (!inner.has(alpha)) inner.set(alpha, new Path2D());
       inner.get(alpha).rect(x, y, w, h);
+    } else if (box.look === "none") {
+      drawDashed(context, ink, [2, 5], x, y, w, h);
     } else if (box.look === "lent") {
-      fill(gray, 0.16 * alpha);
+      fill(gray, 0.3 * alpha);
     } else if (box.look === "made") {
       fill(own, alpha * (image ? made : box.drawn ? 0.2 : 0));
       drawDashed(context, ink, [3, 3], x, y, w, h);
@@ -153,7 +155,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
       context.strokeStyle = own;
       if (!thin) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
     } else {
-      fill(box.faint ? blended(colorAt(own, box.gray), page, 0.35) : colorAt(own, box.gray), alpha);
+      fill(box.faint ? blended(colorAt(own, box.gray), page, 0.45) : colorAt(own, box.gray), alpha);
       context.strokeStyle = page;
       if (box.sliding && Math.min(w, h) > 8) context.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1); // over others
       context.fillStyle = page; // between the projections of attention

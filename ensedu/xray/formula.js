@@ -11,7 +11,7 @@ const sentenceOf = (method, M, layer) => {
     return M === 1 ? `One member, with W, and with ${own}.` : `${M} members share each W; each has ${own}.`;
   }
   if (isApart(method)) return M === 1 ? "One member, with numbers of its own." : `Each of ${plural(M, "member")} has numbers of its own.`;
-  if (spreads(method)) return `A mean and a standard deviation for each weight of a matrix; ${plural(M, "sample")} predict.`;
+  if (spreads(method)) return "Each weight of a matrix has a mean and a standard deviation.";
   if (METHODS[method].stochastic) return `One network; ${M === 1 ? "1 pass" : `${M} passes`} predict, and each leaves out different units.`;
   return "One network: every number is stored once.";
 };
@@ -46,8 +46,7 @@ const makeFormula = (on) => {
   let [drawn, numbers] = ["", []];
   const show = (state, layers, layer) => {
     const method = layer ? methodOf(layer, chosen(state)) : chosen(state);
-    element.hidden = Boolean(DATA.refused[method]);
-    if (element.hidden) return;
+    if (DATA.refused[method]) return;
     const { body, sums } = METHODS[method];
     // What the terms count, and what else there is.
     const matrices = (each) => (layer ? matricesOf(each) : !body || each.head ? each.matrices : []);

@@ -5,6 +5,7 @@ const MOST_TILES = 160;
 const LONG = 2; // a side longer than so many sides of a square with all numbers is drawn less long
 // A layer alone is at most so many times as long as broad; but one with few rows or columns is seen as a line, of more than one up to so long a one.
 const [BROAD, FEW, LINE] = [2, 64, 15];
+const [TALL, NARROW_TALL] = [1.4, 3]; // of many matrices together the height by the width
 const CROWD = 16; // members, from which on they have no names
 const NARROW = 640;
 const APART = 4; // pixels between strips of many matrices
@@ -13,6 +14,7 @@ const PAIRED = 14; // pixels of a second line of words
 const NAME = 16; // for the name of a layer of a block, above it
 const UNDER = 26; // for m and n below a matrix
 const LEAST = 12; // of a square with all numbers, the side at which it is still a picture
+const TALLEST = 300; // a column, which is no higher
 const LARGE = 240; // of a layer alone the side of a square that two members leave it, or else one is seen
 
 // Its area stays, but what is longer than so many times its breadth is drawn less long: a break says so.
@@ -49,7 +51,7 @@ const tilesOf = (layers, part, methods = STOPS) => {
   const [{ w, h }] = only ? tiles : [{}];
   return {
     tiles: bundled(tiles), biases, side, kept, shaped: tiles.length <= SHAPED, one: Boolean(only), part: Boolean(part), block: Boolean(part) && !only, under: only ? UNDER : 0,
-    flat: w > 6 * h, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
+    flat: w > 6 * h && !tiles[0].plain, line: w > 6 * h || h > 6 * w, broad: w > 0.9 * BROAD * h, lent: Boolean(only && tiles[0].plain), tall: h > 6 * w, drawn: Boolean(only) && methods.some(drawsFactors) && w <= 6 * h && h <= 6 * w, vectors: methods.some(drawsFactors) ? 2 : 1, air: w > 6 * h ? 7 : h > 6 * w ? 12 : 2, // a line has room beside it for its name
   };
 };
 
@@ -60,7 +62,7 @@ const bundled = (tiles) => {
   const found = [];
   for (const tile of tiles) {
     const last = found.at(-1);
-    if (last && last.count < each && !last.head && !tile.head && last.plain === tile.plain && tile.layer >= 0) {
+    if (last && last.count < each && (last.block === tile.block || tile.block.layers.length < 2 || each > 16) && !last.head && !tile.head && last.plain === tile.plain && tile.layer >= 0) {
       for (const key of ["m", "n", "size", "bias"]) last[key] += tile[key];
       Object.assign(last, { count: last.count + 1, to: tile.layer });
     } else found.push({ ...tile, count: 1 });
@@ -69,7 +71,7 @@ const bundled = (tiles) => {
 };
 
 // What would be thinner is drawn so thick, so that it is seen: r, s, biases, a matrix of one row.
-const thinnest = ({ side, one }, unit) => clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
+const thinnest = ({ side, one, line }, unit) => line ? 14 : clamp((one ? 0.06 : 0.04) * side * unit, 1, one ? 12 : 6);
 
 // Rows of tiles with their true sides, and room at their edges for r, s and biases.
 const shelves = ({ tiles, side, air, drawn: wanted, block, vectors }, unit, thin) => {
@@ -112,11 +114,12 @@ const shelved = (sized, limit, apart) => {
   return { w: wide, h: y + high, places, left: Math.min(...places.map((place) => place.x)) };
 };
 
-// Rectangles in the rows of one that is so wide: the next row begins where that makes them more square.
-const rowsWithin = (items, wide, unit) => {
-  const areaOf = (row) => row.reduce((sum, { size }) => sum + size * unit * unit, 0);
+// Rectangles in the rows of a room: the next row begins where that makes them more like the target, in width by height.
+const rowsWithin = (items, room, target = 1) => {
+  const scale = (room.w * room.h) / items.reduce((sum, { size }) => sum + size, 0);
+  const areaOf = (row) => row.reduce((sum, { size }) => sum + size * scale, 0);
   const ratioOf = (item, row) => {
-    const ratio = areaOf([item]) / (areaOf(row) / wide) ** 2;
+    const ratio = areaOf([item]) / (areaOf(row) / room.w) ** 2 / target;
     return Math.max(ratio, 1 / ratio);
   };
   const squareness = (row) => row.reduce((sum, item) => sum + ratioOf(item, row), 0) / row.length;
@@ -129,10 +132,10 @@ const rowsWithin = (items, wide, unit) => {
   // What is left at the end is no low row of its own.
   const [before, end] = rows.slice(-2);
   if (end && ratioOf(end[0], [...before, ...end]) < ratioOf(end[0], end)) rows.splice(-2, 2, [...before, ...end]);
-  let y = 0;
+  let { y } = room;
   return rows.flatMap((row) => {
-    const [h, top] = [areaOf(row) / wide, y];
-    let x = 0;
+    const [h, top] = [areaOf(row) / room.w, y];
+    let { x } = room;
     y += h;
     return row.map((item) => {
       const w = areaOf([item]) / h;
@@ -141,42 +144,68 @@ const rowsWithin = (items, wide, unit) => {
   });
 };
 
-// Many tiles in one square, those of a block of the model together, and apart from others.
-const packed = ({ tiles, side }, unit) => {
-  const groups = [];
-  for (const tile of tiles) {
-    if (groups.at(-1)?.block === tile.block) groups.at(-1).tiles.push(tile), (groups.at(-1).size += tile.size);
-    else groups.push({ block: tile.block, tiles: [tile], size: tile.size });
-  }
-  const places = () => rowsWithin(groups, side * unit, unit).flatMap(({ item, ...room }) => {
-    const seam = item.tiles.length > 1 ? Math.min(1.5, 0.03 * Math.min(room.w, room.h)) : 0;
-    const shrunk = [1 - (2 * seam) / room.w, 1 - (2 * seam) / room.h];
-    return rowsWithin(item.tiles, room.w, unit).map(({ item: tile, x, y, w, h }, k) => {
-      const line = Math.min(w, h) > Math.max(5, w / 20, h / 20) ? 0.4 : 0; // what is thin keeps its area
-      return {
-        tile, x: room.x + seam + x * shrunk[0] + line, y: room.y + seam + y * shrunk[1] + line, w: w * shrunk[0] - 2 * line, h: h * shrunk[1] - 2 * line,
-        group: k ? null : { ...room, name: item.tiles.length > 1 ? item.block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "" },
-      };
+// Neighbors that are alike, together.
+const gathered = (all, of) =>
+  all.reduce((found, one) => {
+    if (found.at(-1)?.key !== of(one)) found.push({ key: of(one), items: [], size: 0 });
+    found.at(-1).items.push(one);
+    found.at(-1).size += one.size;
+    return found;
+  }, []);
+// Many tiles, those of a block of the model together. Where most blocks are equal they are the cells of a grid, with
+// what comes before it above and what comes after it below, each across its whole width.
+const packed = (content, unit, tall) => {
+  const [area, wide] = [(content.side * unit) ** 2, (content.side * unit) / Math.sqrt(tall)];
+  const runs = gathered(gathered(content.tiles, ({ block }) => block), ({ items }) => items.map(({ kind, size }) => `${kind} ${size}`).join());
+  const equal = ({ items }) => items.length > 3;
+  const regular = 2 * runs.filter(equal).reduce((sum, { size }) => sum + size, 0) > content.side ** 2;
+  const gap = regular ? clamp(0.017 * wide, 0.5, 3) : 0;
+  let high = -gap;
+  const bands = gathered(runs, (run) => (regular && (equal(run) || !run.items[0].key) ? run.key : "")).map(({ key, items, size }) => {
+    const [blocks, part] = [items.flatMap((run) => run.items), (area * size) / content.side ** 2];
+    // Cells that are nearly square, and few of a last row left empty.
+    const cost = (columns) => Math.abs(Math.log((wide / columns) ** 2 / (part / blocks.length))) + 8 * Math.log((Math.ceil(blocks.length / columns) * columns) / blocks.length);
+    const columns = key ? blocks.reduce((best, _, k) => (cost(k + 1) < cost(best) ? k + 1 : best), 1) : 1;
+    const w = (wide - (columns - 1) * gap) / columns;
+    const h = Math.max(regular ? thinnest(content, unit) / 2 : 0, key ? part / blocks.length / w : part / wide);
+    const y = high + gap;
+    high = y + (key ? Math.ceil(blocks.length / columns) : 1) * (h + gap) - gap;
+    return () => (key ? blocks.map((item, k) => ({ item, x: (k % columns) * (w + gap), y: y + Math.floor(k / columns) * (h + gap), w, h })) : rowsWithin(blocks, { x: 0, y, w, h }));
+  });
+  // Of a block its attention and its other layers stand in rows; the largest in the middle has the name.
+  const places = () => bands.flatMap((band) => band()).flatMap(({ item: { key: block, items }, x, y, w, h }) => {
+    const seam = items.length > 1 && !regular ? Math.min(1.5, 0.03 * Math.min(w, h)) : 0;
+    const parts = rowsWithin(gathered(items, ({ faint, layer }) => faint || layer), { x: x + seam, y: y + seam, w: w - 2 * seam, h: h - 2 * seam }, regular ? 3 : 1);
+    const found = parts.flatMap(({ item, ...part }) => rowsWithin(item.items, part));
+    const away = (one) => Math.hypot(one.x + one.w / 2 - x - w / 2, one.y + one.h / 2 - y - h / 2);
+    const [largest] = [...found].sort((one, other) => other.item.size - one.item.size || away(one) - away(other));
+    return found.map((one) => {
+      const line = Math.min(one.w, one.h) > Math.max(3, one.w / 20, one.h / 20) ? 0.4 : 0; // what is thin keeps its area
+      const name = items.length > 1 ? block.name.split(".").at(-1).replace(/^\d+$/, "block $&") : "";
+      return { tile: one.item, x: one.x + line, y: one.y + line, w: one.w - 2 * line, h: one.h - 2 * line, name: one === largest ? name : undefined };
     });
   });
-  return { w: side * unit, h: side * unit, left: 0, top: 0, get places() { return places(); } };
+  return { w: wide, h: high, left: 0, top: 0, get places() { return places(); } };
 };
 
-const portraitOf = (content, unit) => {
+const portraitOf = (content, unit, narrow) => {
   if (!content.tiles.length) return { w: 0, h: 0, places: [], left: 0, top: 0 };
-  return content.shaped ? shelves(content, unit, thinnest(content, unit)) : packed(content, unit);
+  return content.shaped ? shelves(content, unit, thinnest(content, unit)) : packed(content, unit, narrow ? NARROW_TALL : TALL);
 };
 
 // The rooms of a picture: where its zones begin, and where each member stands, of all or so many that are seen.
 const roomsOf = (content, method, M, unit, frame, most = M) => {
-  const portrait = portraitOf(content, unit);
+  const phone = frame.width < NARROW;
+  const portrait = portraitOf(content, unit, phone);
   const { has_members: members, body } = METHODS[method];
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
-  const phone = frame.width < NARROW;
-  // There one member has room beside W, unless that is so broad that it has the room.
-  const pair = phone && (content.one || content.block) && !content.broad && !content.lent && (content.tall || (seen === 1 && members && !isApart(method)));
+  // There members stand beside W, at all stops, unless that is so broad that it has the room.
+  const pair = phone && !(content.flat || content.broad || content.block || content.lent || frame.curves);
+  const beside = pair && !content.tall;
   const narrow = (phone && !pair) || content.flat;
+  // Else they stand above it, and fall upon no words.
+  const falls = phone && narrow && !content.lent && !isSolo(method);
   const head = isSolo(method) ? 0 : frame.head + (pair ? PAIRED : 0);
   // What members predict stands above the words of what they store.
   const lowered = frame.curves && M <= CROWD ? head : 0;
@@ -185,38 +214,46 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const strip = (numbers) => (numbers ? Math.max(thinnest(content, unit), (numbers * unit * unit) / Math.max(1, portrait.w)) : 0);
   const lengths = { r: sum(({ plain, m }) => (plain ? 0 : m)), s: sum(({ plain, n }) => (plain ? 0 : n)), b: sum(({ bias }) => bias) };
   const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
-  const below = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
+  const beneath = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
-  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) ? 0 : portrait.left];
-  const slot = { w: portrait.w - indent + gap, h: portrait.h + below + above + GAP };
-  // On a phone, and of a flat layer, what is stored once stands above the members, elsewhere at their left.
+  const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || pair || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
+  const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
+  // What is stored once stands above the members of a flat layer, elsewhere at their left.
   // What all use as it is has one place, in the middle, with its words beside it.
   const lent = content.lent && (!isApart(method) || body);
-  const shift = lent && !narrow ? Math.max(0, (frame.width - bare - 26 * GAP) / 2) : 0;
+  const shift = content.flat ? Math.max(0, (frame.width - portrait.w - 3 * GAP) / 2) : lent && !narrow ? Math.max(0, (frame.width - bare - 26 * GAP) / 2) : 0;
   const left = { x: shift, y: narrow ? head : head - lowered };
-  const home = { x: shift - portrait.left, y: left.y + (isSolo(method) ? 18 : narrow ? 4 : above) };
+  const [aside, raised] = content.flat ? [shift, portrait.top] : [0, 0]; // in the middle; and no strips are above what is stored once
+  const homeTop = left.y + (isSolo(method) ? 18 : narrow ? 4 : above) - raised;
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && 2 * bare + GAP > frame.width;
-  // Where nothing is stored once, nothing keeps its room but for its words, and members take the width.
+  const stacked = doubled && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
+  const second = stacked ? [0, beside ? slot.h : sheet - portrait.top] : [bare + (content.tall ? 2 : 1) * GAP, 0];
   const vacant = isApart(method) && !body && !content.kept;
-  const empty = narrow && vacant && !frame.curves;
-  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : home.y + sheet + (stacked ? sheet - portrait.top : 0) + content.under };
-  const right = narrow ? { x: 0, y: once.h + head - lowered } : vacant && !frame.curves ? { x: 11 * GAP, y: left.y } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.tall ? 0.4 * frame.width : 0) : frame.words), y: left.y };
-  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x]; // no gap at the end, but on a phone
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: homeTop + sheet + second[1] + content.under };
+  const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
+  const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
   const rows = Math.ceil(seen / fit);
   const across = Math.ceil(seen / rows);
-  const step = narrow || vacant ? Math.max(slot.w, (wide + edge) / across) : slot.w;
+  const needed = right.x + across * slot.w - edge;
+  // Sheets stand at equal distances, members at each stop in the same places; with their curves also samples, beside room for a second sheet.
+  const spread = !narrow && (!content.shaped || !phone);
+  const [end, strips] = content.tall ? [frame.width - portrait.w - 5 * GAP, 0] : [frame.width - bare, portrait.left - indent]; // of which a line's name has room
+  const sheets = (doubled || frame.curves) && !stacked ? 2 : 1;
+  const pitch = Math.min(end / (across + sheets - 1), portrait.w + (content.tall ? 16 : 8) * GAP);
+  if (spread) [right.x, second[0]] = [Math.max(right.x, sheets * pitch - strips), sheets > 1 && !content.tall ? pitch : second[0]];
+  const step = spread ? Math.min((end - right.x - strips) / Math.max(1, across - 1), pitch) : Math.max(slot.w, (wide + edge) / across);
   const ghosts = !lent && (members || passesOf(method, M) > 1) ? seen : 0;
+  const home = { x: shift - portrait.left, y: falls ? right.y + rows * slot.h + content.under - raised : homeTop };
+  const below = home.y + sheet + second[1] + content.under;
   const wordsAt = ({ x, y }, low) => ({ x, y: low ? y + frame.above : y - head });
   return {
-    portrait, slot, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && !empty, zones: { left: wordsAt(left, lowered && !narrow), right: wordsAt(right, lowered) },
-    second: stacked ? [0, sheet - portrait.top] : [bare + GAP, 0],
-    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, once.h + (lent && narrow ? head : 0)),
-    wide: Math.max(once.w - GAP, ghosts ? right.x + across * slot.w - edge : 0),
+    portrait, slot: { ...slot, w: spread ? step : slot.w }, above, across, rows, seen, lengths, ghosts, lent, strip, home, pair, vacant: vacant && (spread ? Infinity : 5 * GAP), second, zones: { left: falls ? { x: aside, y: below } : wordsAt(left, lowered && !narrow), right: wordsAt(phone && spread ? { x: frame.width / 3, y: right.y } : right, lowered) },
+    high: Math.max(ghosts ? right.y + rows * slot.h + content.under : 0, falls ? below + head : once.h + (lent && narrow ? head : 0)),
+    wide: Math.max(once.w - GAP, ghosts ? needed : 0),
     // On whole pixels, so that equal members look equal.
     slotOf: (i) => ({ x: Math.round(right.x - indent + (i % across) * step), y: Math.round(right.y + above + Math.floor(i / across) * slot.h) }),
   };
@@ -236,8 +273,8 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
   const put = (id, x, y, w, h, look, more) => boxes.set(id, { id, x, y, w, h, look, alpha: 1, gray: 0, ...more });
 
   const { air } = content;
-  for (const { tile, x, y, w, h, r, s, b, group } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, group, inner: !content.shaped, faint: tile.faint && (content.part || !content.shaped) };
+  for (const { tile, x, y, w, h, r, s, b, name } of portrait.places) {
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, name, inner: !content.shaped, faint: tile.faint && (content.part || !content.shaped) };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {
@@ -272,9 +309,11 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
       }
     }
     if (!own) stored(0);
-    if (!doubled || tile.plain) continue;
-    put(`Z.${tile.id}`, home.x + x + second[0], home.y + y + second[1], w, h, "stds", { ...about, member: -1 });
-    if (content.shaped && tile.bias) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", { ...about, member: -1 });
+    if (!doubled) continue;
+    const [beyond, fixed] = [[home.x + x + second[0], home.y + y + second[1]], { ...about, member: -1 }];
+    if (!tile.plain) put(`Z.${tile.id}`, ...beyond, w, h, "stds", fixed);
+    else if (!rooms.lent && Math.min(w, h) > 5) put(`N.${tile.id}`, ...beyond, w, h, "none", fixed);
+    if (content.shaped && tile.bias && !tile.plain) put(`B.${tile.id}`, home.x + x + second[0], home.y + y + h + 1 + air + second[1], w, b, "biases", fixed);
   }
   if (!content.shaped) {
     const about = { layer: -1, matrix: -1 };
@@ -303,7 +342,7 @@ const isWithin = ({ high, wide }, frame, more = 0) => high <= frame.height + mor
 // that makes nothing much smaller, or there are curves to compare.
 const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   const largest = (mostRows) => {
-    let [low, high] = [LEAST / Math.max(1, content.side), 64];
+    let [low, high] = [LEAST / Math.max(1, content.side), content.tall ? TALLEST / content.tiles[0].h : content.lent && content.line ? (0.17 * frame.width) / content.tiles[0].w : 64];
     for (let k = 0; k < 34; k += 1) {
       const middle = Math.sqrt(low * high);
       const fits = methods.every((method) => {
@@ -330,14 +369,12 @@ const largest = (content, M, frame, methods) => {
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;
-  // On a phone one beside W, or four below it where they have room.
-  const most = frame.width < NARROW && !content.broad && !content.tall && unit > 1.001 * fitting(content, M, frame, methods, Math.min(4, M)) ? 1 : M;
   let seen = 1;
-  while (seen < most && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
+  while (seen < M && methods.every((method) => isWithin(roomsOf(content, method, M, unit, frame, seen + 1), frame, 1))) seen += 1;
   return seen;
 };
 
-// Between two stops, first what goes fades, and what becomes one slides together and turns gray on its way; it leaves
+// Between two stops, first what goes fades, and what becomes one slides together, across and then up or down, and turns gray; it leaves
 // behind the dashes of what is then computed. Only then what is new grows out.
 const ARRIVED = 0.7;
 const lerp = (a, b, share) => a + (b - a) * share;
@@ -351,10 +388,13 @@ const movedAt = (share) => during(share, 0, ARRIVED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
   const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share, from.method, to.method)];
+  // What goes, goes with its member.
+  const by = (member, side) => (to.slotOf ? moved * (to.slotOf(member - from.first)[side] - from.slotOf(member - from.first)[side]) : 0);
+  const shifted = ({ member, x, y }) => ({ x: x + by(member, "x"), y: y + by(member, "y") });
   for (const [id, a] of from.boxes) {
     const b = to.boxes.get(id);
-    if (!b) found.push({ ...a, alpha: a.alpha * (1 - moved) });
-    else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, moved, moved), member: Math.max(a.member, b.member), sliding: true });
+    if (!b) found.push({ ...a, ...(a.member < 0 ? {} : shifted(a)), alpha: a.alpha * (1 - moved) });
+    else if (a.look !== b.look) sliding.push({ ...mixedBox(a, b, during(share, 0, 0.6 * ARRIVED), moved, during(share, 0.5 * ARRIVED, ARRIVED)), member: Math.max(a.member, b.member), sliding: true });
     else if (!(a.hidden && b.hidden)) found.push(mixedBox(a, b, moved, share));
   }
   for (const [id, b] of to.boxes) {
@@ -369,8 +409,8 @@ const between = (from, to, share) => {
   }
   return [...found, ...sliding.sort((one, other) => one.member - other.member)];
 };
-const mixedBox = (a, b, moved, turned) => ({
+const mixedBox = (a, b, moved, turned, down = moved) => ({
   ...(turned < 0.5 ? a : b), alpha: lerp(a.alpha, b.alpha, turned), gray: lerp(a.gray, b.gray, turned),
-  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, moved), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
+  x: lerp(a.x, b.x, moved), y: lerp(a.y, b.y, down), w: lerp(a.w, b.w, moved), h: lerp(a.h, b.h, moved),
   hidden: false, tone: a.gray < b.gray || (a.gray === b.gray && turned < 0.5) ? 0 : 1,
 });

@@ -61,7 +61,7 @@ const loopOf = (state, layers, name, write) => {
     const at = there.map((box, k) => box ?? there.slice(0, k).findLast(Boolean) ?? there.find(Boolean));
     const { w, h, look, inner } = at.reduce((best, box) => (box.w * box.h > best.w * best.h ? box : best));
     const { x, y } = at[0];
-    const kind = { biases: "outline", stds: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent" }[look] ?? "plain";
+    const kind = { biases: "outline", stds: Math.min(w, h) < 3 ? "faint" : "hatched", made: inner ? "inner" : "dashed", lent: "lent", none: "dashed" }[look] ?? "plain";
     const ways = {
       kind,
       moved: at.map((box) => [tenths(box.x - x), tenths(box.y - y)]),
@@ -112,7 +112,7 @@ const loopOf = (state, layers, name, write) => {
   const hatches = tones.map((color, k) => `<pattern id="h${k}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M0 0v5" stroke="${color}" stroke-width="2.4"/></pattern>`);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${LOOP.width + 2 * LEFT} ${Math.ceil(high)}" role="img" font-family="system-ui, sans-serif">`
     + `<title>${escaped(name)}: ${stops.map((method, k) => `${METHODS[method].label} ${digits(totalOf(counts[k]))}`).join(", ")} parameters</title>`
-    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .16 }</style>`
+    + `<style>.dashed { stroke-dasharray: 3 } .inner { stroke-opacity: .22 } .faint { fill-opacity: .6 } .lent { fill-opacity: .3 }</style>`
     + `<defs>${hatches.join("")}${[...shapes].map(([path, id]) => `<path id="${id}" d="${path}"/>`).join("")}</defs>`
     + `<rect width="100%" height="100%" fill="${plainColor("page")}"/>`
     + `<g transform="translate(${LEFT} ${TOP_ROOM})">${drawn.join("")}${words.join("")}</g></svg>`;

@@ -93,20 +93,27 @@ const tell = (arrays, key) => {
   return [is, members ? "Stored once, and a part of every member’s matrix. Change it, and all members move." : "Stored once."];
 };
 
-// Small tasks; each says itself whether a method has it, and whether it is done.
+// Small tasks; each says itself whether a method has it, whether it is done, and what is then found or still missing.
 const TASKS = [
   {
     words: "Change one number so that every member moves.",
     fits: ({ modulated }, M) => modulated && M > 1,
-    check: (edits) => (Object.keys(edits).some((key) => key.startsWith("W:0,")) ? ["done", "Done. W is a factor of every member’s matrix, so one edit moves all of them."] : ["", ""]),
+    check: (keys) => [keys.some((key) => key.startsWith("W:0,")), "Every member moved: W is shared, a factor of all their matrices.", ""],
+  },
+  {
+    words: "Change one number so that only one member moves.",
+    fits: ({ modulated }, M) => modulated && M > 1,
+    check: (keys) => {
+      const moved = new Set(keys.map((key) => key.match(/^σ?[rs]:(\d+)/)?.[1]));
+      return [moved.size === 1 && !moved.has(undefined), "One member moved: its r and s are its own.", keys.length ? "Not yet: more than one moved. Reset the numbers." : ""];
+    },
   },
   {
     words: "Change a number of r₁ and one of s₁ so that the weight in that row and column stays what it was.",
     fits: ({ modulated, spread }) => modulated && !spread,
-    check: (edits, kept) => {
+    check: (keys, kept) => {
       const changed = kept();
-      if (!changed.length) return ["", ""];
-      return changed.includes(true) ? ["done", "Done. Scale all of r₁ by one factor, divide all of s₁ by it, and all of W₁ stays."] : ["", "Not yet: that weight has changed. By which factor?"];
+      return [changed.includes(true), "That weight stayed: what r gains, s loses. Many r and s make one matrix.", changed.length ? "Not yet: that weight has changed. By which factor?" : ""];
     },
   },
 ];
@@ -139,9 +146,13 @@ const makeNumbers = (on) => {
   let [shape, cells, asked, where] = ["", new Map(), 0, ""];
   let [begun, touched, drag, arrays, before, current] = [];
   const taskWords = make("span");
-  const next = make("button", { type: "button", class: "tool" }, "Another task");
+  const next = make("button", { type: "button", class: "tool" });
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
-  next.addEventListener("click", () => ask((asked += 1)));
+  next.addEventListener("click", () => {
+    asked += 1;
+    if (current.edits) on.change({ edits: "" });
+    else ask();
+  });
   undo.addEventListener("click", () => on.change({ edits: "" }));
   task.append(taskWords, next);
   element.append(make("div", { class: "tools" }, others.element, undo), words, origin);
@@ -285,7 +296,7 @@ const makeNumbers = (on) => {
     setText(source, `${hint} ${DATA.sizes ? "Example numbers." : known ? `${layer.table ? "The table" : "W"} is your model’s; other numbers are examples.` : "Example numbers, not your model’s."} `);
     home.hidden = known || !far;
     if (far) setText(home, `See your model’s: ${part("row", 0, far.length)}`);
-    shelf.style.setProperty("--own", `var(--${chosen(state)})`);
+    element.style.setProperty("--own", `var(--${chosen(state)})`);
     element.classList.toggle("varied", varies);
     element.classList.toggle("doubled", doubled);
     element.classList.toggle("paired", modulated);
@@ -334,9 +345,10 @@ const makeNumbers = (on) => {
       const [, ...both] = arrays.factors(a, b);
       return both.every(([kind, k]) => arrays.entry(kind, 0, k) !== before.entry(kind, 0, k));
     }).map(([a, b]) => Math.abs(arrays.made(0, a, b) - before.made(0, a, b)) < 1e-9);
-    const [done, said] = check(editsOf(current), kept);
-    setText(taskWords, `${done ? "✓ " : ""}Task: ${words} ${said}`);
-    task.classList.toggle("done", Boolean(done));
+    const [done, found, missing] = check(Object.keys(editsOf(current)), kept);
+    setText(taskWords, done ? `✓ ${found}` : missing || `Task: ${words}`);
+    setText(next, done ? "Next task" : "Another task");
+    task.classList.toggle("done", done);
   };
   // It grows out of where its window stands in the picture.
   const grow = (box) => {

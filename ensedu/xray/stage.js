@@ -70,7 +70,7 @@ const makeStage = (on) => {
   let shaken = 0; // until when r and s, or W, shake
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
   let [frame, crowd, near] = [{}, {}, {}]; // of a model, of a crowd of them, and of a layer alone, without curves
-  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, what the key is of, whether values are seen
+  let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, of what the key is, whether values are seen
   const composed = new Map();
 
   const measure = () => {
@@ -78,9 +78,9 @@ const makeStage = (on) => {
     const width = (wide || 300) - 2 * parseFloat(getComputedStyle(field).paddingLeft);
     const narrow = width < NARROW;
     const curves = CURVES ? CURVE_HIGH : 0;
-    frame = { width, head: narrow ? 30 : 52, above: 22 + curves, height: (narrow ? (COMPACT ? 440 : 560) : 470) + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
+    frame = { width, head: narrow ? 26 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 720 : clamp(0.4 * width, 420, 470) };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 540 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (!isAll(state) ? near : state.M > CROWD ? crowd : frame);
@@ -127,7 +127,7 @@ const makeStage = (on) => {
   // What a box looks like from near: the values of its matrix, or of its r or s. Of a whole model a draw comes with what varies, and another while that shakes.
   const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
-    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || (box.texture === "made" && box.inner)) return null;
+    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || box.inner) return null;
     const near = !isWhole(state);
     const draws = !near && isShaking(state, now) ? 1 + (Math.floor(now / DRAW) % 8) : 0;
     const fast = draws && "rs".includes(box.texture);
@@ -136,7 +136,7 @@ const makeStage = (on) => {
     const { layer, matrix, member } = box;
     const [as, computed] = fast ? [`d${box.texture}`, true] : [box.texture, box.look === "made"];
     const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
-    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? 180 : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
+    const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? (theme() === "dark" ? 130 : 180) : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
     return as === "made" && isSweeping(now) ? sweptImage(imageOf(old), imageOf(state), clamp((now - drawnAt) / SWEEP - 0.5, 0, 1)) : imageOf(state);
@@ -146,9 +146,9 @@ const makeStage = (on) => {
     const [from, to, share] = wayOf(state);
     const refused = DATA.refused[chosen(state)];
     const inNumbers = state.view === "numbers";
-    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers || (part !== canvas && Boolean(refused));
-    refusal.hidden = !refused;
-    gauge.element.hidden = Boolean(refused);
+    for (const part of [canvas, ...zones, under]) part.hidden = inNumbers;
+    refusal.hidden = inNumbers || !refused;
+    element.classList.toggle("refused", Boolean(refused)); // what it has no words for keeps its room
     const earlier = on.earlier();
     markStop(state, layers);
     if (inNumbers) {
@@ -164,13 +164,13 @@ const makeStage = (on) => {
     }
     drawn = boxes;
     const { high: most } = extentOf(state, layers, unit);
-    // At rest on a phone, or where no stops are shown, what is not used is not kept free.
-    const high = state.method || ((frame.width < NARROW || fitted(state) !== STOPS) && !share && !motion) ? clamp(layout.high, 120, most) : most;
+    // Where no stops are shown what is not used is not kept free.
+    const high = fitted(state) !== STOPS && !share && !motion ? clamp(layout.high, 120, most) : most;
     clearTimeout(rested);
     const rough = coarse.matches && now - last < PAUSE;
     if (rough) rested = setTimeout(on.ask, PAUSE);
     last = now;
-    const context = sizedCanvas(canvas, frame.width, refused ? 120 : high, rough);
+    const context = sizedCanvas(canvas, frame.width, high, rough);
     context.imageSmoothingEnabled = false;
     if (refused) {
       drawn = [];
@@ -182,7 +182,7 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(5 * GAP, side)));
+    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(layout.vacant, side)));
     const made = isWhole(state) ? 0.5 : 0.8;
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
     if (!motion) {
@@ -192,7 +192,9 @@ const makeStage = (on) => {
       if (!isWhole(state) && !share) nameEdges(context, layout, chosen(state));
     }
     placeWords(state, layers, layout);
-    if (described !== chosen(state) || (!share && !motion)) describe(state, layers, layout);
+    const told = `${from} ${chosen(state)} ${state.view} ${keyOf(state, unit)}`;
+    if (described !== told || (!share && !motion)) describe(state, layers, layout, goal);
+    described = told;
     return Boolean(motion) || isShaking(state, now) || isSweeping(now);
   };
 
@@ -217,7 +219,7 @@ const makeStage = (on) => {
     if (layout.ghosts > CROWD) return;
     inked(context, 13);
     const [from, to, along] = wayOf(state);
-    context.globalAlpha = isModulated(from) && METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where members move
+    context.globalAlpha = METHODS[to].has_members ? 1 : clamp(8 * Math.abs(along - 0.5) - 3, 0, 1); // they fade where others come
     const { left, top } = layout.portrait;
     const room = Math.min(layout.slot.w - 6, frame.width - left - layout.slotOf(layout.across - 1).x);
     const word = members ? "member " : "sample ";
@@ -231,26 +233,21 @@ const makeStage = (on) => {
   const placeCurves = (context, layout, state) => {
     const { home, portrait: { left, w } } = layout;
     if (layout.ghosts > CROWD) return; // there is no room above them
-    // All are laid over each other, on a phone beside what is stored once.
     const beside = 2 * (w + GAP) + GAP;
-    const all = frame.width < NARROW ? { x: beside, y: 24, w: frame.width - beside - 4, h: home.y + layout.slot.h - layout.above - GAP - 24 } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
+    // All are laid over each other, on a phone beside what is stored once.
+    const all = frame.width < NARROW ? { x: beside, y: home.y, w: frame.width - beside - 4, h: layout.zones.left.y - home.y - GAP } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     inked(context, 13);
-    context.fillText("all predictions", all.x, all.y - 8);
+    context.fillText("all predictions", all.x, frame.width < NARROW ? layout.zones.left.y + 16 : all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
-    // On a phone weights pass over them between two stops.
-    const share = wayOf(state)[2];
-    const seen = frame.width < NARROW ? 1 - 0.85 * Math.min(1, 8 * Math.min(share, 1 - share)) : 1;
     for (let i = 0; i < layout.ghosts; i += 1) {
       const [at, row, color] = [layout.slotOf(i), curveOf(state, i), colorOf(chosen(state))];
       if (!row) continue;
       drawCurve(context, row, color, all, 1.25);
       const own = { x: at.x + left, y: at.y - layout.above + 22, w: w - left, h: CURVE_HIGH - 12 };
       drawGap(context, own, 0.1);
-      context.globalAlpha = seen;
       drawCurve(context, row, color, own, 2);
-      context.globalAlpha = 1;
     }
   };
   // What is what, written where it stands: upon matrices with room for it, and at the vectors of member 1.
@@ -270,9 +267,10 @@ const makeStage = (on) => {
     context.textAlign = "center";
     if (isWhole(state)) {
       for (const box of seen) {
+        if (box.look === "none" && box.w > 40 && box.h > 12) inked(context, 12, "center").fillText("no σ", box.x + box.w / 2, box.y + box.h / 2 + 4);
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
-        if (box.id[0] === "W" && !box.group) upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
+        if (box.id[0] === "W") upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
         if (box.id[0] === "Z") upon(box, "σ", "ink");
         if (box.id[0] === "g") upon(box, doubled ? "μ + σ ∘ ε" : vectors ? "W ∘ r sᵀ" : "", "ink");
       }
@@ -280,21 +278,19 @@ const makeStage = (on) => {
       const head = seen.find((box) => box.inner && box.look === "per_member" && box.tile?.head && box.member === layout.first && METHODS[chosen(state)].body && Math.min(box.w, box.h) < 8);
       if (head) {
         const { x, y, w, h, layer } = head;
-        Object.assign(inked(context, 12, "end"), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
+        Object.assign(inked(context, 12), { fillStyle: plainColor("ink") }).fillRect(x + w / 2 - 1, y + h + 2, 2, 4);
         const said = `${titleWithin(on.layers(), layer)}: ${plural(totalOf(countLayer(on.layers()[layer], chosen(state), 1)), "parameter")}`;
-        context.fillText(said, Math.max(x + w, context.measureText(said).width), y + h + 18);
+        context.fillText(said, Math.min(x, frame.width - context.measureText(said).width), y + h + 18);
       }
       if (isAll(state)) nameLayers(context, seen, layout);
       else nameWithin(context, seen, layout);
     }
     nameVectors(context, seen, !isWhole(state), layout.first, madeName(chosen(state)));
   };
-  // r and s of the first member upon them, or where they are drawn upon what is drawn; and all parts of a layer that is a line, at their ends.
+  // r and s of the first member at their ends; and all parts of a layer that is a line, at their ends.
   const nameVectors = (context, seen, near, first, computed) => {
-    context.fillStyle = plainColor("ink");
-    context.textAlign = "start";
-    const doubled = seen.some(({ id }) => id[0] === "Z");
-    const drawn = seen.some(({ id }) => id[0] === "d");
+    Object.assign(context, { fillStyle: plainColor("ink"), textAlign: "start" });
+    const [doubled, drawn] = ["Z", "d"].map((sign) => seen.some(({ id }) => id[0] === sign));
     for (const { id, member, tile, x, y, w, h } of seen) {
       if (member > first) continue;
       if (!tile) {
@@ -305,40 +301,35 @@ const makeStage = (on) => {
       const [letter, ratio] = [id[id[0] === "d" ? 1 : 0], tile.w / tile.h];
       const down = letter.toLowerCase() === "r";
       const line = near && Math.max(ratio, 1 / ratio) > 6;
-      context.font = `italic ${line || drawn ? 14 : 17}px ${SERIF}`;
-      if (!line) {
-        const long = Math.max(w, h);
-        const named = id[0] === "d" || (drawn ? "rsRS".includes(letter) && long > 110 : "rs".includes(letter));
-        if (member < 0 || !named || Math.min(long, long * (down ? ratio : 1 / ratio)) < 50) continue; // a side of its matrix
-        // Upon it; beside what is drawn its mean has the name of one, and none hides another.
-        const [name, share] = !drawn || id[0] === "d" ? [letter, 0.5] : "RS".includes(letter) ? ["σ", 0.16] : ["μ", 0.33];
-        const [middle, along] = down ? [Math.max(5, x + w / 2), y + share * h] : [x + share * w, y + h / 2];
-        Object.assign(context, { fillStyle: plainColor("page") }).fillRect(...(down ? [middle - 7, along - 9, 14, 18] : [middle - 9, along - 6.5, 18, 13]));
-        context.fillStyle = plainColor("ink");
-        context.fillText(name, middle - context.measureText(name).width / 2, along + 4);
-        continue;
+      context.font = `italic 14px ${SERIF}`;
+      if (line) {
+        if (tile.plain || Math.min(w, h) < 4) continue; // they have no letters, or are too close to each other
+        const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
+        const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
+        if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
+        else context.fillText(name, x + w + 5, y + h / 2 + 5);
+      } else if (member >= 0 && "rsRS".includes(letter) && (drawn ? Math.max(w, h) > 110 : /r|s/.test(letter)) && Math.min(1, down ? ratio : 1 / ratio) * Math.max(w, h) >= 50) {
+        // Beside what is drawn its mean has the name of one.
+        const name = !drawn || id[0] === "d" ? letter : "RS".includes(letter) ? "σ" : "μ";
+        context.fillText(name, ...(down ? [x + w / 2 - context.measureText(name).width / 2, y - 4] : [x + w + 4, y + h / 2 + 4]));
       }
-      if (Math.min(w, h) < 4) continue; // too close to each other
-      const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
-      const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
-      if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
-      else context.fillText(name, x + w + 5, y + h / 2 + 5);
     }
   };
-  // Which layer a matrix is of, in its corner where there is room, or at the end of a line: of member 1, or of what all have.
+  // Which layer a matrix is of, in its corner where there is room, or at the end of a line; of many which block, in the middle: of member 1, or of what all have.
   const nameLayers = (context, boxes, { portrait, across, ghosts, slotOf, first }) => {
-    inked(context, 12);
     const next = boxes.find(({ id }) => id[0] === "Z"); // what stands beside what all have
-    for (const { id, member, layer, group, tile, inner, x, y, w, h } of boxes) {
+    for (const { id, member, layer, name, tile, inner, faint, x, y, w, h } of boxes) {
       if (id[0] !== "W" || member > first || layer < 0) continue;
-      const room = group ?? { w, h };
-      const fits = (words) => context.measureText(words).width < room.w - 10;
-      const full = group?.name || `${titleOf(on.layers()[layer], layer)}${group ? `, ${on.layers()[layer].kind}` : ""}`;
-      const words = group && !fits(full) ? full.replace(/block |, .*/, "") : full;
+      inked(context, 12);
+      const fits = (words) => context.measureText(words).width < w - 6;
+      const title = titleOf(on.layers()[layer], layer);
+      const words = inner ? [name || `${title}, ${tile.kind}`, name || title, (name || title).replace(/^(block|layer) /, "")].find(fits) : title;
       const long = context.measureText(words).width;
-      context.fillStyle = plainColor("page");
-      if (room.h > (tile.count || group ? 20 : 80) && fits(words)) context.fillText(words, x + 5, group && !tile.count ? y + room.h - 8 : y + 15);
+      context.fillStyle = plainColor(faint ? "ink" : "page");
+      Object.assign(context, inner && { textAlign: "center", font: "600 12px system-ui, sans-serif" });
+      if (name !== undefined && words && h > 10) context.fillText(words, x + w / 2, y + h / 2 + 4);
       if (inner) continue;
+      if (h > (tile.count ? 20 : 80) && fits(words)) context.fillText(words, x + 5, y + 15);
       context.fillStyle = plainColor("muted");
       if (member === 0 && ghosts > CROWD) continue;
       const end = member < 0 ? next?.x || slotOf(0).x || frame.width : across > 1 ? slotOf(1).x + portrait.left : frame.width;
@@ -359,9 +350,9 @@ const makeStage = (on) => {
   // Below a matrix its m and n, and below one that is not stored what makes it.
   const nameEdges = (context, { first, rows }, method) => {
     inked(context, 13, "center");
-    const below = ({ x, w }, longest, shortest) => {
+    const below = ({ x, y, w, h }, longest, shortest) => {
       const words = context.measureText(longest).width < w ? longest : shortest;
-      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x).map(({ y, h }) => y + h));
+      const low = Math.max(...drawn.filter((box) => "WgpZbB".includes(box.id[0]) && box.x === x && (box.member < 0 || (box.y >= y && box.y < y + h + 2 * GAP))).map((box) => box.y + box.h));
       context.fillText(words, Math.max(x + w / 2, context.measureText(words).width / 2), low + 17);
     };
     const matrix = drawn.find(({ id, member, alpha }) => id[0] === "W" && member <= first && alpha > 0.9);
@@ -372,12 +363,13 @@ const makeStage = (on) => {
       const [rows, columns] = [m, n / groups].map((count, k) => (words.length ? plural(count, words[k]) : digits(count)));
       return `${spreads(method) && !isModulated(method) ? "μ: " : ""}m = ${rows}, n = ${groups > 1 ? `${groups} × ` : ""}${columns}${kernel.length ? `, each ${kernel.join(" × ")}` : ""}${matrix.tile.cut && words.length ? " (not to shape)" : ""}`;
     };
-    below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
+    if (rows < 2 || matrix.member < 0) below(matrix, ...(plain ? [m > 1 ? `${plural(m, "row")}, ${plural(n, "column")}` : plural(n, "number"), ""] : [sides("input", "output"), sides()]));
     for (const box of rows > 1 ? [] : drawn) {
+      if (Math.min(box.w, box.h) < 90) continue;
       if (box.id[0] === "Z") below(box, "σ, standard deviations", "σ");
       const name = `${madeName(method)}${SUBSCRIPTS(box.member + 1)}`;
       const formula = isModulated(method) ? "W ∘ r sᵀ" : spreads(method) ? "μ + σ ∘ ε" : "";
-      if (box.id[0] === "g" && Math.min(box.w, box.h) > 90) below(box, formula ? `${name} = ${formula}, computed` : "", `${name}: computed`);
+      if (box.id[0] === "g") below(box, formula ? `${name} = ${formula}, computed` : "", `${name}: computed`);
     }
     context.textAlign = "start";
   };
@@ -407,23 +399,24 @@ const makeStage = (on) => {
     if (place === placed) return;
     placed = place;
     field.classList.toggle("pair", Boolean(layout.pair));
-    zones[0].style.width = `${right.x ? right.x - left.x - 6 : frame.width}px`;
+    zones[0].style.width = `${right.x > left.x ? right.x - left.x - 6 : frame.width}px`;
     zones[1].style.width = `${frame.width - right.x}px`;
     zones.forEach((zone, k) => (zone.style.transform = `translate(${[left, right][k].x}px, ${[left, right][k].y}px)`));
     zones[1].style.color = members ? `color-mix(in srgb, var(--${method}) 70%, var(--ink))` : "var(--muted)";
   };
-  // What all is, once it rests: the key, and the picture in words.
-  const describe = (state, layers, layout) => {
-    const method = (described = chosen(state));
+  // What all is, or will be once it rests: the key, and the picture in words.
+  const describe = (state, layers, layout, goal) => {
+    const method = chosen(state);
     const content = contentOf(state, layers);
     const count = countAll(on.scope(layers), method, state.M);
     const { has_members: members } = METHODS[method];
+    element.classList.toggle("packed", !content.shaped || content.block);
     key.style.setProperty("--own", toneOf(on.scope(layers), method));
     key.style.setProperty("--most", `var(--${isApart(method) && !METHODS[method].body ? "own" : "shared"})`);
     for (const look of looks) {
       const { role } = look.dataset;
       if (/shared|made/.test(role)) setText(look.lastChild, role === "made" ? `${spreads(method) ? "drawn" : "computed"}, not stored` : isSolo(method) ? "weights" : ROLE_WORDS.shared);
-      look.hidden = role === "faint" ? !drawn.some(({ faint }) => faint) : role in count ? !count[role] : !drawn.some((box) => box.look === role);
+      look.hidden = role === "faint" ? !goal.some(({ faint }) => faint) : role in count ? !count[role] : !goal.some((box) => box.look === role);
     }
     const unit = on.unit();
     const stands = roundBelow((26 / unit) ** 2);
@@ -432,7 +425,7 @@ const makeStage = (on) => {
     setText(squareWords, `= ${roundWords(stands)}`);
     // Another scale is seen to be one.
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
-    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : drawn.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
+    const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : goal.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
     setText(note, [
       isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
       !content.shaped ? "Each block's area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : "",
@@ -454,7 +447,7 @@ const makeStage = (on) => {
     element.classList.toggle("solo", isSolo(method));
     range.setAttribute("aria-valuetext", METHODS[method].label);
     stops.forEach((stop, k) => stop.setAttribute("aria-pressed", method === STOPS[k]));
-    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("span", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
+    sum.replaceChildren(...(along ? [WAYS[Math.floor(state.share)]] : [make("b", {}, `${METHODS[method].label[0].toUpperCase()}${METHODS[method].label.slice(1)}. `), sentenceOf(method, state.M, layer)]));
   };
 
   // What a box is, in words.
@@ -467,7 +460,7 @@ const makeStage = (on) => {
     const name = at < 0 ? (tile ? "Normalization and the like" : `${{ r: "r", R: "σ of r", s: "s", S: "σ of s", b: "Biases" }[letter]} of all layers`) : tile.plain ? (layer.table ? "Table" : "Numbers") : letter === "b" ? "Biases" : look === "stds" ? `σ of ${of}` : of;
     const [m, n] = [tile?.m, tile?.n];
     const length = !tile ? numbers : /^[rR]/.test(letter) ? m : /^[sS]/.test(letter) ? n : look === "biases" || letter === "B" ? tile.bias : tile.size;
-    const owner = look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
+    const owner = look === "none" ? "with no standard deviation" : look === "made" ? `computed for ${who}, and stored nowhere` : look === "lent" ? `${who} uses the one copy that is stored` : member < 0 ? (isSolo(method) ? "stored once" : ROLE_WORDS.shared) : `of ${who} alone`;
     return `${name}${layer ? ` of ${titleOf(layer, at)}` : ""}: ${length ? `${plural(length, "number")}, ` : ""}${owner}.`;
   };
   // What is pointed at, or what a press opens there: if it is no layer the nearest.
@@ -516,6 +509,7 @@ const makeStage = (on) => {
       if (!still.matches) shaken = now + 1500;
     },
     boxes: () => drawn,
+    boxesOf: (state, layers, unit) => between(layoutOf(state, layers, chosen(state), unit), null, 0),
     extentOf,
     write,
   };

@@ -10,7 +10,7 @@ __all__ = ["of_model"]
 
 MOST_BINS, CORNER = 64, 6
 #: So many bytes may all of them have, and so many of each are its corner and its names.
-ROOM, BESIDE = 105_000, 260
+ROOM, BESIDE = 100_000, 260
 
 
 def of_model(model: Any, reading: Reading) -> dict[str, Any] | None:

@@ -164,7 +164,7 @@ const dock = (() => {
     relook: refresh,
     call(explorer, link) {
       if (!inSight(explorer)) called = { explorer, at: scrollY };
-      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().bottom > (explorer.frame?.matches("iframe") ? 0.85 : 0.56) * innerHeight); // not on the link; of an X-ray it has words alone
+      box.toggleAttribute("data-above", !MARGIN.matches && link.getBoundingClientRect().bottom > 0.56 * innerHeight); // not on the link
       choose();
       if (shown !== explorer) return;
       fold.open = true;

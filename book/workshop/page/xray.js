@@ -36,6 +36,7 @@ export const setUpXRay = (root) => {
   addEventListener("message", ({ source, data }) => {
     if (source !== frame.contentWindow || data?.from !== "xray") return;
     if (data.height) rise(data.height);
+    if (data.by) scrollBy({ top: data.by, behavior: "instant" }); // a row of it that was pressed stays there
     if (data.copy) answer?.(data.copy);
     if (!there) {
       there = true;

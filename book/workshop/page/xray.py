@@ -21,14 +21,14 @@ __all__ = ["XRayFigure", "changed", "example_curves", "xray_figure"]
 
 #: What a figure opens at, and how high it then is on a desk and on a phone, until its page says so.
 ZOOMS = {
-    "model": (334, 638), "share": (671, 703), "map": (459, 819), "layer": (954, 940),
-    "numbers": (883, 976),
+    "model": (335, 629), "share": (671, 879), "map": (459, 732), "layer": (954, 1157),
+    "numbers": (896, 879),
 }  # fmt: skip
-CURVED = (838, 888)  # where it shares, with curves above the members
+CURVED = (838, 841)  # where it shares, with curves above the members
 #: And without the way between methods, a rank-1 BNN with one member.
 HIDING = {
-    "single": (726, 708), "deep_ensemble": (590, 608), "batch_ensemble": (801, 831),
-    "rank1": (806, 935),
+    "single": (726, 766), "deep_ensemble": (590, 816), "batch_ensemble": (814, 765),
+    "rank1": (806, 771),
 }  # fmt: skip
 CONTROLS = ("members", "methods")
 #: On the way from weights of their own to one distribution, whose curves stand for a method.
