@@ -260,7 +260,7 @@ def test_an_opened_layer_is_large_and_its_members_are_turned_to(viewport, side, 
         assert "W₃" in then and "W₁" not in then and "W" in then
 
 
-@pytest.mark.parametrize(("viewport", "sides"), [(DESK, (0.2, 0.27)), (PHONE, (0.7, 0.7))])
+@pytest.mark.parametrize(("viewport", "sides"), [(DESK, (0.2, 0.27)), (PHONE, (0.55, 0.6))])
 def test_of_a_large_model_a_layer_that_is_no_square_is_seen_large(viewport, sides, opened):
     """What is long is drawn less long, and so is not low; a table is there once."""
     model = nn.Sequential(nn.Embedding(8000, 256), nn.Linear(256, 1024), nn.Linear(1024, 8000))
@@ -350,7 +350,7 @@ def test_strips_of_a_large_model_say_that_they_are_thicker_than_to_scale(opened)
 
 
 def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(opened):
-    """Four members beside what is stored once; on a phone one beside it."""
+    """Four members beside what is stored once; on a phone above it."""
     picture = xray(Blocks())
     names = [layer.name for layer in picture.layers]
     assert names == [name for name, _ in Blocks().named_modules() if name in names]
