@@ -136,16 +136,17 @@ const slide = (stop) => {
   sliding = { from, to: stop, start: performance.now(), time: 450 + 450 * Math.min(2, Math.abs(stop - from)) };
   return ask();
 };
-let held = null; // a row that was pressed, where it stood on the page, and until when it stays under the hand
+let held = null; // a row that was pressed, where it is seen, and until when it stays under the hand
 const stay = () => {
-  const by = held && performance.now() < held.until ? held.row.getBoundingClientRect().top + scrollY - held.y : 0;
+  const by = held && performance.now() < held.until ? held.row.getBoundingClientRect().top - held.top : 0;
   if (!by) return;
-  held.y += by;
-  scrollBy({ top: by, behavior: "instant" });
+  if (parent === self) return scrollBy({ top: by, behavior: "instant" });
+  held.top += by;
   tellAround({ by });
 };
+for (const moves of ["wheel", "touchmove"]) addEventListener(moves, () => (held = null), { passive: true });
 const choose = (method, row) => {
-  held = { row, y: row.getBoundingClientRect().top + scrollY, until: performance.now() + 4 * WAY };
+  held = { row, top: row.getBoundingClientRect().top, until: performance.now() + 4 * WAY };
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
