@@ -80,7 +80,7 @@ const makeStage = (on) => {
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 26 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 540 : clamp(0.4 * width, 420, 470) };
+    near = { ...frame, above: 22, curves: 0, height: narrow ? 700 : clamp(0.4 * width, 420, 470) };
     composed.clear();
   };
   const frameOf = (state) => (!isAll(state) ? near : state.M > CROWD ? crowd : frame);
