@@ -229,10 +229,11 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const homeTop = left.y + (isSolo(method) ? 18 : narrow ? 4 : above) - raised;
   const sheet = slot.h - above;
   // A second sheet stands beside the first, or below it where there is no room.
-  const stacked = doubled && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
+  const stacked = doubled && !lent && ((beside && content.shaped) || content.flat || 2 * bare + GAP > frame.width);
   const second = stacked ? [0, beside ? slot.h : sheet - portrait.top] : [bare + (content.tall ? 2 : 1) * GAP, 0];
-  const vacant = isApart(method) && !body && !content.kept;
-  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: homeTop + sheet + second[1] + content.under };
+  const empty = narrow && content.lent && isApart(method) && !body; // where members are not seen at the other stops
+  const vacant = isApart(method) && !body && !content.kept && !empty;
+  const once = { w: shift + (doubled && !lent && !stacked ? 2 : 1) * (bare + GAP), h: empty ? head : homeTop + sheet + second[1] + content.under };
   const right = falls ? { x: aside, y: head - lowered } : narrow ? { x: aside, y: once.h + head - lowered } : { x: Math.max(once.w + (pair ? 0 : doubled ? 0.5 : 1) * GAP, pair ? (content.shaped ? frame.width / (content.tall ? 2.5 : 3) : 0) : frame.words), y: left.y };
   const [edge, wide] = [narrow ? 0 : gap, frame.width - right.x - aside]; // no gap at the end, but on a phone
   const fit = content.flat ? 1 : Math.max(1, Math.min(seen, Math.floor((wide + edge) / slot.w))); // a line has names at its end
