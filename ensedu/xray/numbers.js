@@ -109,7 +109,7 @@ const TASKS = [
     },
   },
   {
-    words: "Change a number of r₁ and one of s₁ so that the weight in that row and column stays what it was.",
+    words: "Change one entry each of r₁ and s₁, and keep their weight in W₁.",
     fits: ({ modulated, spread }) => modulated && !spread,
     check: (keys, kept) => {
       const changed = kept();
