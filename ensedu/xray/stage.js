@@ -183,7 +183,7 @@ const makeStage = (on) => {
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
     if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(layout.vacant, side)));
-    const made = isWhole(state) ? 0.5 : 0.8;
+    const made = isWhole(state) ? (theme() === "dark" ? 0.7 : 0.5) : 0.8;
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
