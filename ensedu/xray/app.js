@@ -150,25 +150,25 @@ const choose = (method, row) => {
   if (STOPS.includes(method)) return slide(STOPS.indexOf(method));
   return change({ method }, { moves: true });
 };
+const toHead = () => requestAnimationFrame(() => controls.head.scrollIntoView({ block: "nearest" })); // once all is drawn that moves it
 const open = (layer, matrix = 0, member = state.member, view = "layer") => {
   change(inSight({ ...state, view, layer, matrix, member, zoom: 0 }), { push: true, moves: true });
-  controls.head.scrollIntoView({ block: "nearest" });
+  toHead();
 };
 const goTo = (view) => {
   if (view === state.view) return;
   const from = stage.boxes().find((box) => box.id[0] === "W" && box.texture);
   change(inSight({ ...state, view, zoom: 0 }), { push: true, moves: true });
-  if (!COMPACT) controls.head.scrollIntoView({ block: "nearest" });
+  if (!COMPACT) toHead();
   if (state.view === "numbers") requestAnimationFrame(() => numbers.grow(from));
 };
 const zoomThatFits = (of, find = largest, seen = undefined) => Math.log2(find(tilesOf(layersOf(of), onlyOf(of), fitted(of)), of.M, stage.frame(of), fitted(of), seen) / baseOf(of));
-const extentOf = (of) => stage.extentOf(of, layersOf(of), baseOf(of) * 2 ** of.zoom);
 const fit = () => change({ zoom: zoomThatFits(state) }, { moves: true });
 // At the scale of that view, unless it would not be in sight; of other sizes only what does not fit is drawn smaller.
 const inSight = (asked, sizes = false) => {
   const next = settled({ ...asked, zoom: Math.max(0, asked.zoom) });
   if (!stage.isShown()) return next; // it is laid out once it has a width
-  const { lost, small } = extentOf(next);
+  const { lost, small } = stage.extentOf(next, layersOf(next), baseOf(next) * 2 ** next.zoom);
   return lost || (small && !sizes) ? { ...next, zoom: zoomThatFits(next) } : next;
 };
 // What an address or a text sets: in sight, unless it says the scale; and of more members of a layer four, at once.
@@ -233,10 +233,8 @@ const makeControls = () => {
   const deeper = button("See its numbers", "A window of its numbers, or all of it", () => goTo(state.view === "numbers" ? "layer" : "numbers"));
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
-  const title = make("h1");
-  const lead = make("p", { class: "lead" },
-    "An ensemble averages several networks, its members. Drag to see what they can share.");
-  const letters = make("p", { class: "lead" });
+  const [title, letters] = [make("h1"), make("p", { class: "lead" })];
+  const lead = make("p", { class: "lead" }, "An ensemble averages several networks, its members. Drag to see what they can share.");
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
   rest.addEventListener("click", () => change({ more: 1 - state.more }));
@@ -253,6 +251,9 @@ const makeControls = () => {
     acts.hidden = isWhole(current) || (current.view === "numbers" && !varies(current));
     const layer = layers[current.layer];
     again.hidden = !varies(current);
+    // On a phone it stands at the numbers that it draws.
+    const [place, at] = current.view === "numbers" && stage.frame(current).width < NARROW ? [numbers.tools, "prepend"] : [acts, "append"];
+    if (again.parentNode !== place) place[at](again);
     setText(deeper, current.view === "numbers" ? "See its picture" : "See its numbers");
     const name = nameOf(current);
     loop.hidden = !isAll(current) || STOPS.filter((method) => !DATA.refused[method]).length < 2;
@@ -348,11 +349,9 @@ const repaint = () => {
   showRest();
 };
 for (const query of [darkness, printing]) query.addEventListener("change", repaint);
-setColors();
 stage.measure();
 state = told(location.hash);
-draw(performance.now());
-showRest();
+repaint();
 
 // What a page around this one shows of it elsewhere, small: the same part before a text set it, and now, at one scale.
 let asked = state;

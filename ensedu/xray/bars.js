@@ -76,8 +76,7 @@ const makeBars = (on) => {
     rows.set(method, { row, segments, track, cells });
     body.append(row);
   }
-  const about = make("p", { class: "note" },
-    "Press a method to see where its parameters lie. Adam keeps a gradient and two averages beside each trained parameter; activations come on top. A pass is one run of an input through a network.");
+  const about = make("p", { class: "note" }, "Press a method to see where its parameters lie. Adam keeps a gradient and two averages beside each trained parameter; activations come on top. A pass is one run of an input through a network.");
   const element = make("section", { "aria-labelledby": "bars-title", class: "panel bars-section" },
     make("h2", { id: "bars-title" }), body, about);
   element.addEventListener("transitionend", () => element.classList.remove("rescaled"));

@@ -143,7 +143,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
     } else if (box.look === "lent") {
       fill(gray, 0.3 * alpha);
     } else if (box.look === "made") {
-      fill(own, alpha * (image ? made : box.drawn ? 0.2 : 0));
+      fill(own, alpha * (image ? made : box.drawn ? (theme() === "dark" ? 0.35 : 0.2) : 0));
       drawDashed(context, ink, [3, 3], x, y, w, h);
     } else if (box.look === "biases") {
       context.strokeStyle = own;
@@ -165,7 +165,7 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
   for (const { id, tile, inner: packed, alpha, x, y, w, h } of boxes) if (tile?.cut && !packed && alpha === 1 && /[WZgp]/.test(id[0])) drawBreak(context, ink, page, x, y, w, h);
   Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
   for (const [alpha, path] of inner) {
-    context.globalAlpha = 0.22 * alpha;
+    context.globalAlpha = (theme() === "dark" ? 0.5 : 0.22) * alpha;
     context.stroke(path);
   }
   context.globalAlpha = 1;

@@ -134,8 +134,8 @@ const perPage = (state, { matrix, apart, modulated, varies }, room) => {
 };
 
 const makeNumbers = (on) => {
-  const shelf = make("div", { class: "shelf" });
-  const [equation, meaning] = [make("strong"), make("span")];
+  const [shelf, tools] = ["shelf", "tools"].map((name) => make("div", { class: name }));
+  const [equation, meaning, taskWords] = [make("strong"), make("span"), make("span")];
   const words = make("p", { class: "told", role: "status" }, equation, meaning);
   const task = make("p", { class: "task" });
   const others = makePager((member) => on.change({ member }));
@@ -145,7 +145,6 @@ const makeNumbers = (on) => {
   const element = make("div", { class: "numbers", hidden: "" }, task, shelf);
   let [shape, cells, asked, where] = ["", new Map(), 0, ""];
   let [begun, touched, drag, arrays, before, current] = [];
-  const taskWords = make("span");
   const next = make("button", { type: "button", class: "tool" });
   const undo = make("button", { type: "button", class: "tool" }, "Reset numbers");
   next.addEventListener("click", () => {
@@ -155,7 +154,8 @@ const makeNumbers = (on) => {
   });
   undo.addEventListener("click", () => on.change({ edits: "" }));
   task.append(taskWords, next);
-  element.append(make("div", { class: "tools" }, others.element, undo), words, origin);
+  tools.append(others.element, undo);
+  element.append(tools, words, origin);
 
   const editing = (key) => editKey(...partsOf(key));
   const edit = (key, value) => {
@@ -363,5 +363,5 @@ const makeNumbers = (on) => {
       { transformOrigin: "0 0", transform: "none", opacity: 1 },
     ], { duration: WAY, easing: "cubic-bezier(0.3, 0, 0.2, 1)" });
   };
-  return { element, show, grow, where: () => where };
+  return { element, tools, show, grow, where: () => where };
 };

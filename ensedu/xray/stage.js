@@ -44,8 +44,7 @@ const makeStage = (on) => {
   const words = make("p", { class: "pointed", role: "status" });
   const refusal = make("p");
   const looks = [...Object.entries(ROLE_WORDS), ["faint", "attention, fainter"], ["made", "computed, not stored"], ["lent", "the one copy, used as it is"]].map(([look, text]) => make("span", { "data-role": look }, make("i", { class: `segment ${look}` }), text));
-  const square = make("i", { class: "square" });
-  const squareWords = make("span");
+  const [square, squareWords] = [make("i", { class: "square" }), make("span")];
   const note = make("p", { class: "drawn" });
   const key = make("p", { class: "key" }, ...looks);
   const scale = make("p", { class: "unit" }, square, squareWords);
@@ -182,8 +181,13 @@ const makeStage = (on) => {
     const owns = [colorOf(from), colorOf(to)];
     shaded = false;
     const { home, portrait: { left, top, w, h } } = layout;
-    if (layout.vacant && !motion && state.M <= CROWD) drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, ...[w - left, h - top].map((side) => Math.min(layout.vacant, side)));
-    const made = isWhole(state) ? 0.5 : 0.8;
+    if (layout.vacant && !motion && state.M <= CROWD) {
+      const [wide, high] = [w - left, h - top].map((side) => Math.min(layout.vacant, side));
+      drawDashed(context, plainColor("muted"), [2, 5], home.x + left, home.y + top, wide, high);
+      // Where its zone has its words below it, it says itself what it is.
+      if (!share && layout.zones.left.y > home.y && wide > 50) ["nothing", "is stored", "once"].forEach((words, k) => inked(context, 12, "center").fillText(words, home.x + left + wide / 2, home.y + top + high / 2 + 15 * k - 11));
+    }
+    const made = isWhole(state) ? (theme() === "dark" ? 0.7 : 0.5) : 0.8;
     drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
@@ -235,9 +239,9 @@ const makeStage = (on) => {
     if (layout.ghosts > CROWD) return; // there is no room above them
     const beside = 2 * (w + GAP) + GAP;
     // All are laid over each other, on a phone beside what is stored once.
-    const all = frame.width < NARROW ? { x: beside, y: home.y, w: frame.width - beside - 4, h: layout.zones.left.y - home.y - GAP } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
+    const all = frame.width < NARROW ? { x: beside, y: home.y + 16, w: frame.width - beside - 4, h: layout.zones.left.y - home.y } : { x: left, y: 22, w: frame.words - left - 2 * GAP, h: CURVE_HIGH - 12 };
     inked(context, 13);
-    context.fillText("all predictions", all.x, frame.width < NARROW ? layout.zones.left.y + 16 : all.y - 8);
+    context.fillText("all predictions", all.x, all.y - 8);
     const rows = Array.from({ length: layout.ghosts }, (_, i) => curveOf(state, i)).filter(Boolean);
     drawGap(context, all, 0.2, "no data");
     drawSpread(context, rows, colorOf(chosen(state)), all);
@@ -311,7 +315,8 @@ const makeStage = (on) => {
       } else if (member >= 0 && "rsRS".includes(letter) && (drawn ? Math.max(w, h) > 110 : /r|s/.test(letter)) && Math.min(1, down ? ratio : 1 / ratio) * Math.max(w, h) >= 50) {
         // Beside what is drawn its mean has the name of one.
         const name = !drawn || id[0] === "d" ? letter : "RS".includes(letter) ? "σ" : "μ";
-        context.fillText(name, ...(down ? [x + w / 2 - context.measureText(name).width / 2, y - 4] : [x + w + 4, y + h / 2 + 4]));
+        const [long, before] = [context.measureText(name).width, near && frame.width < NARROW]; // on a phone there is no room at their ends
+        context.fillText(name, ...(down ? [x + w / 2 - long / 2, before ? y + h + 12 : y - 4] : [before ? x - long - 4 : x + w + 4, y + h / 2 + 4]));
       }
     }
   };

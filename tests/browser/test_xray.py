@@ -388,6 +388,35 @@ def test_equal_blocks_are_one_row_that_opens_to_the_layers_of_one(opened):
         assert titles and all("block 0 ›" in title for title in titles)
 
 
+def test_a_layer_that_is_pressed_in_the_list_opens_below_its_path(opened):
+    with opened(xray(Blocks()), viewport=PHONE) as page:
+        page.locator("summary.line").click()
+        page.locator(".tree [data-layer]").last.click()
+        page.evaluate(REST)
+        path = page.locator(".path")
+        assert path.bounding_box()["y"] > -1 and "›" in words(page, ".path")
+
+
+def test_where_nothing_is_stored_once_a_phone_says_so_until_weights_come(opened):
+    record = """() => {
+      const { prototype } = CanvasRenderingContext2D;
+      const { fillText, clearRect } = prototype;
+      prototype.clearRect = function (...at) { window.said = []; clearRect.apply(this, at); };
+      prototype.fillText = function (...all) {
+        window.said.push(all[0]);
+        fillText.apply(this, all);
+      };
+    }"""
+    with opened(PICTURES["curves"](), "#share=1", viewport=PHONE) as page:
+        page.evaluate(record)
+        for share, says in ((0, True), (0.3, False), (1, False), (0, True)):
+            page.evaluate("(share) => (location.hash = `share=${share}`)", share)
+            page.evaluate(REST)
+            said = " ".join(page.evaluate("() => window.said"))
+            assert ("nothing is stored once" in said) == says
+            assert "all predictions" in said
+
+
 def test_a_press_upon_what_all_layers_have_opens_the_nearest(opened):
     with opened(PICTURES["24 blocks"](), "#share=0", viewport=PHONE) as page:
         page.evaluate(REST)
@@ -681,15 +710,18 @@ def test_a_task_says_what_was_found_and_leads_to_the_next(share, opened):
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
 def test_what_is_drawn_anew_stays_where_it_is_seen(viewport, opened):
-    """The button, of the picture and of its numbers; and a row of W beside that of V."""
+    """The button, on a phone right below its numbers; and a row of W beside that of V."""
     with opened(xray("1-50-50-1", 1), "#share=2&zoom=layer&layer=2", viewport=viewport) as page:
         button = page.get_by_role("button", name="Draw anew")
         place = button.bounding_box()
         page.get_by_role("button", name="See its numbers").click()
         page.evaluate(REST)
-        now = button.bounding_box()
-        assert now["x"] == pytest.approx(place["x"], abs=3)
+        now, shelf = button.bounding_box(), page.locator(".shelf").bounding_box()
         assert now["y"] <= place["y"] + 30  # a line more says which rows are seen
+        if viewport == PHONE:
+            assert 0 <= now["y"] - shelf["y"] - shelf["height"] < 30
+        else:
+            assert now["x"] == pytest.approx(place["x"], abs=3)
         W, V = (page.get_by_label(f"{one}[2, 1]", exact=True) for one in ("W", "V₁"))
         assert W.bounding_box()["y"] == pytest.approx(V.bounding_box()["y"], abs=3)
         names = page.locator(".part > b").all()
