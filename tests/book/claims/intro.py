@@ -47,16 +47,16 @@ says(
     lambda: 0.9 < apart("mean_field") / apart("mean_field", in_gap=False) < 1.1,
 )
 says(
-    "these two stops the curves spread more where",
+    "two stops the curves spread more at the",
     lambda: (
         min(apart(name, in_gap=False) for name in ("rank1", "mean_field"))
         > 1.2 * max(apart(name, in_gap=False) for name in (DEEP, "batch_ensemble_normal"))
     ),
 )
 FIRST = 1, 50
-says("With 50 hidden units a member's r and", lambda: FIRST[1])
+says("With 50 hidden units r and s are", lambda: FIRST[1])
 says(
-    "s there are 51 numbers, the matrix that",
+    "51 numbers there, the matrix that they",
     lambda: counting.layer(*FIRST, BATCH, 1, bias=False).total - np.prod(FIRST),
 )
 says(

@@ -186,7 +186,7 @@ says("around 1, because a factor of 1 leaves",
      lambda: PRIOR.loc == 1 and np.array_equal(W * np.outer([1, 1], [1, 1, 1]), W))
 says("drawn, by default from N(1, 0.1^2), and", started)
 says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
-says("KL pulls all their means toward 1", pulled)
+says("KL pulls all means toward 1", pulled)
 says("\\frac12 = 1.25", lambda: divergence(1.1, 0.03))
 says("\\mu = 1 it is 0.5 less, so", lambda: (1, divergence(1.1, 0.03) - divergence(1, 0.03)))
 says("it is 2.26 more, and it grows", lambda: divergence(1.1, 0.003) - divergence(1.1, 0.03))
