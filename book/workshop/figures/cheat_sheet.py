@@ -81,8 +81,10 @@ def arrays(method: str, at: int, member: int | None = None) -> str:
     vectors = ("weight", "deviations") if row.has_stds else ("weight",)
     if row.modulated and member == 1:
         parts.append(letter(x - len(vectors) * thick - 16, line, "r", member))
-        parts.append(letter(x + side + 12, y - 2 * AIR, "s", member))
-        parts.append(letter(x + side + 12, below + 8, "b", member))
+        # Between members, above and below what stands at their sides.
+        beside = x + side + (STEP - side) / 2
+        parts.append(letter(beside, y - 9, "s", member))
+        parts.append(letter(beside, below + 16, "b", member))
     for i, look in enumerate(vectors if row.modulated else (), start=1):
         parts.append(box(x - i * thick, y, SIDE, 1, look))
         parts.append(box(x, y - i * thick, 1, SIDE, look))
@@ -155,7 +157,7 @@ STYLE = """<style>
 }
 .bd-article:has(.ensedu-sheet) ul { padding-inline-start: 1.1rem }
 .ensedu-sheet svg { height: auto; max-width: 100%; print-color-adjust: exact; width: 31rem }
-.ensedu-sheet svg { color: var(--ensedu-own) }
+.ensedu-sheet svg { color: var(--ensedu-own); overflow: visible }
 .ensedu-sheet .once { color: var(--ensedu-shared) }
 .ensedu-sheet .weight { fill: currentColor }
 .ensedu-sheet .bias { fill: currentColor; opacity: 0.5 }

@@ -30,9 +30,11 @@ from workshop.plot.text_layout import number_in_words
 
 BUDGET = (
     "What you can pay decides what you can choose from. Who has a price that is too high (strong "
-    "dot) is struck out. Lines: the typical difference in NLL from one network, in the "
-    "contest's units, and its interval. Prices are multiples of one network's: of its parameters, "
-    "and of its time to train if it is as small as ours."
+    "dot) is struck out. Lines: the typical difference in NLL from one network, in units, and its "
+    "interval. A unit is how far luck moves one comparison. Filled marks are better, and the gray "
+    "band is practically equal. Nobody has a temperature, but for the row of this "
+    "name. Prices are multiples of one network's parameters, and of its time to train if it is "
+    "as small as ours."
 )
 #: Ends of the axis of gains.
 GAINS = -2.6, 3.0
@@ -51,6 +53,8 @@ ROW, NAME, ABOVE = (0.275, 0.43), (0, 0.21), (0.14, 0.38)
 APART, PRICE, COLUMN, DOT = 0.24, 0.72, 0.15, 0.08
 #: Inches above the first ticks, beside what is written there.
 HEAD = 0.14
+#: Points: how high the room is that a name has on the lines of a narrow page.
+ROOM = 12
 #: Rows between who remains and who is struck out.
 PART = 0.5
 #: How much of an axis is covered, beyond what is paid, and of who is struck out.
@@ -121,6 +125,7 @@ class Budget(Computed):
         for k, (row, (low, middle, up)) in enumerate(zip(rows, data["gains"], strict=True)):
             found |= {
                 f"row_{k}": [row] * 3,
+                f"name_{k}": [row] * 2,
                 f"struck_{k}": [row if out[k] else np.nan] * 2,
                 f"length_{k}": [0, data["lengths"][k]],
                 f"gain_{k}": [low, middle, up],
@@ -165,8 +170,18 @@ class Budget(Computed):
             gains.set_ylim(bottom, top)
             for k, (name, one) in enumerate(self.beside.items()):
                 _draw_gain(gains, k, found, name, one)
-            # On a narrow page names stand above their rows, and prices are numbers beside them.
+            # On a narrow page names stand above their rows, where no line runs through them, and
+            # prices are numbers beside them.
             begin = left if narrow else EDGE
+            if narrow:
+                names = place(figure, begin, head - rise, self.longest, tall)
+                names.set(xlim=(0, 1), ylim=(bottom, top), zorder=1)
+                names.axis("off")
+                for k in range(len(self.names)):
+                    names.plot(
+                        found[f"length_{k}"], found[f"name_{k}"], color=PAGE, lw=ROOM,
+                        label="_room", clip_on=False, gid=moves(f"length_{k}", f"name_{k}"),
+                    )  # fmt: skip
             _write_column(
                 figure, (begin, head - rise, tall), found, (bottom, top), [*self.names.values()],
                 [PALETTE.get(name, MUTED) for name in self.names],

@@ -180,6 +180,7 @@ const budget = ({ better, part, lengths, gains, ends, ...prices }, limits) => {
   const found = { fit, said: better.reduce((sum, k) => 2 * sum + !out[k], 0), across: [0, 1], beside: rows.map(() => 0) };
   gains.forEach((gain, k) => {
     found[`row_${k}`] = Array(3).fill(rows[k]);
+    found[`name_${k}`] = Array(2).fill(rows[k]);
     found[`struck_${k}`] = Array(2).fill(out[k] ? rows[k] : NaN);
     found[`length_${k}`] = [0, lengths[k]];
     found[`gain_${k}`] = gain;

@@ -70,10 +70,12 @@ says("and (2, 3) the third is twice the", lambda: (*ROWS[2], third()[0]))
 says("left, so the rank is 2", lambda: rank(ROWS) == 2)
 says("columns by numbers other than 0", lambda: all(rank(own) == rank(shared) == 8
     for shared, own, _ in (layer(9, 8, k) for k in range(50))))
-says("With 5 for the second column, the third",
+says("(1, 0), (0, 5) and (2, 15), and", lambda: (ROWS * [1, 5]).ravel())
+says("15), and the third is still twice the",
      lambda: third(columns=[1, 5]).tolist() == third().tolist())
-says("row, (2, 15), is still twice the first", lambda: (*(ROWS * [1, 5])[2], third()[0]))
-says("With 4 for the first row, it is", lambda: third(rows=[4, 1, 1]).tolist() == [0.5, 3])
+says("the first row, now (4, 0), it is", lambda: 4 * ROWS[0])
+says("it is half of that row plus three",
+     lambda: third(rows=[4, 1, 1]).tolist() == [0.5, 3])
 says("(2, 1, 2) in the first row and",
      lambda: np.array_equal(OWN / SMALL, [[2, 1, 2], [-1, -0.5, -1]]))
 says("random sign, 1 or -1 with equal chance", lambda: np.unique(SIGNS)[::-1])

@@ -137,6 +137,29 @@ def pulled() -> bool:
     )
 
 
+def divergence(mean: float, std: float) -> float:
+    """Return the KL of one entry of r from its prior, where no other has any."""
+    layer = rank1(2, 3)
+    at_prior = np.log(np.expm1(layer.prior.scale))
+    for name in ("r", "s"):
+        layer.params[f"{name}_mean"][...], layer.params[f"{name}_rho"][...] = 1, at_prior
+    layer.params["r_mean"][0, 0], layer.params["r_rho"][0, 0] = mean, np.log(np.expm1(std))
+    return layer.kl().item()
+
+
+def one_draw() -> list[float]:
+    """Return an entry of r that is drawn with noise of 2, and its slopes in mean and deviation."""
+    layer, noise = rank1(1, 1), {"r": np.full((1, 1), 2.0), "s": np.zeros((1, 1))}
+    layer.params["r_rho"][...] = np.log(np.expm1(0.03))
+    for name, value in {"weight": 1, "s_mean": 1, "r_mean": 1.1, "bias": 0}.items():
+        layer.params[name][...] = value
+    drawn_now = layer.forward(np.ones((1, 1)), noise)
+    layer.backward(np.ones_like(drawn_now))
+    by_rho = 1 - np.exp(-0.03)  # the slope of softplus, where it is 0.03
+    found = drawn_now, layer.grads["r_mean"], layer.grads["r_rho"] / by_rho
+    return [own.item() for own in found]
+
+
 def spreads_of_the_picture() -> list[float]:
     source = (files("ensedu.xray") / "values.js").read_text(encoding="utf-8")
     return [float(one) for one in re.search(r"spread: \[(.*?)\]", source)[1].split(",")]
@@ -158,15 +181,20 @@ says("each pass five random numbers moved six weights", moved)
 says("gradient of a BatchEnsemble with the r and", as_drawn)
 says(["no weight of W and no mean is", "if neither weights nor means are 0"],
      lambda: together() and not together("weight") and not together("s_mean"))
-says("it is by default N(1, 0.1^2) for", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
+says("in our package by default N(1, 0.1^2) for", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
 says("around 1, because a factor of 1 leaves",
      lambda: PRIOR.loc == 1 and np.array_equal(W * np.outer([1, 1], [1, 1, 1]), W))
-says("around 1, by default from N(1, 0.1^2), and", started)
+says("drawn, by default from N(1, 0.1^2), and", started)
 says("each \\sigma starts at 0.03", lambda: rank1(50, 50).posterior_std)
-says("KL pulls all their means toward 1", pulled)
+says("KL pulls all means toward 1", pulled)
+says("\\frac12 = 1.25", lambda: divergence(1.1, 0.03))
+says("\\mu = 1 it is 0.5 less, so", lambda: (1, divergence(1.1, 0.03) - divergence(1, 0.03)))
+says("it is 2.26 more, and it grows", lambda: divergence(1.1, 0.003) - divergence(1.1, 0.03))
+says("0.03 \\cdot 2 = 1.16", lambda: (0.03, 2, one_draw()[0]))
+says("Its slope in \\mu is 1, and in", lambda: one_draw()[1])
+says("it is \\varepsilon = 2, so the misfit", lambda: np.isclose(one_draw()[2], 2))
 says("is 0.2, 0.5 or 1, so large", spreads_of_the_picture)
-says("So 16 leave a quarter of it", lambda: round(1 / left(16)) == 4)
-says("eighth takes four times as many, 64", lambda: round(1 / left(64)) == 8)
+says("So 16 leave a quarter of this noise", lambda: round(1 / left(16)) == 4)
 says("A tenth takes 100 passes", lambda: round(1 / left(100)) == 10)
 says("is 1.25, the squared mean of r_a plus", lambda: 1 + even("r")[0, 0])
 says("quotient, 0.25 / 0.5625 \\approx 0.44",
