@@ -29,12 +29,12 @@ from workshop.plot.style import INK, MARKERS, MUTED, PAGE, PALETTE, SHARED, Figu
 from workshop.plot.text_layout import number_in_words
 
 BUDGET = (
-    "What you can pay decides what you can choose from. Who has a price that is too high (strong "
-    "dot) is struck out. Lines: the typical difference in NLL from one network, in units, and its "
-    "interval. A unit is how far luck moves one comparison. Filled marks are better, and the gray "
-    "band is practically equal. Nobody has a temperature, but for the row of this "
-    "name. Prices are multiples of one network's parameters, and of its time to train if it is "
-    "as small as ours."
+    "What you can pay decides what you can choose from. A price that is too high (strong dot) "
+    "strikes a method out. Lines: the typical difference in NLL from one network, in units, and "
+    "its interval. A unit is how far luck moves one comparison. Filled marks are better, and the "
+    "gray band is practically equal. Only the row called temperature alone has a temperature. "
+    "Prices are multiples of one network's parameters, and of its time to train if it is as small "
+    "as ours."
 )
 #: Ends of the axis of gains.
 GAINS = -2.6, 3.0

@@ -178,7 +178,7 @@ says("row doubles, to (2, -2, 4)", lambda: passes()[0][0][0] * W[0])
 says("In the second it is 0.5", lambda: passes()[1][0][0])
 says("row is halved, to (0.5, -0.5, 1)", lambda: passes()[1][0][0] * W[0])
 says("each pass five random numbers moved six weights", moved)
-says("gradient of a BatchEnsemble with the r and", as_drawn)
+says("a BatchEnsemble with the drawn r and s", as_drawn)
 says(["no weight of W and no mean is", "if neither weights nor means are 0"],
      lambda: together() and not together("weight") and not together("s_mean"))
 says("in our package by default N(1, 0.1^2) for", lambda: (PRIOR.loc, PRIOR.scale) == (1, 0.1))
@@ -201,7 +201,7 @@ says("quotient, 0.25 / 0.5625 \\approx 0.44",
      lambda: (even("r", "s")[0, 1], even("r", "s")[0, 0], np.divide(*even("r", "s")[0, 1::-1])))
 says(["sets all these covariances to 0", "In mean-field all covariances are 0"], no_covariance)
 says("and weights of a column share", moments)
-says("every product r_a s_j is what it", scaled)
+says("r_a s_j, so every output, is what it", scaled)
 says("costs 250 parameters, where a BatchEnsemble pays 150",
      lambda: (added(50, 50), added(50, 50, "batch_ensemble")))
 says("and a deep ensemble 2,550", lambda: added(50, 50, "deep_ensemble"))
