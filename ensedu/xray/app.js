@@ -234,8 +234,7 @@ const makeControls = () => {
   const acts = make("span", { class: "acts" }, deeper, again);
   const path = make("nav", { class: "path", "aria-label": "Zoom" });
   const title = make("h1");
-  const lead = make("p", { class: "lead" },
-    "An ensemble averages several networks, its members. Drag to see what they can share.");
+  const lead = make("p", { class: "lead" }, "An ensemble averages several networks, its members. Drag to see what they can share.");
   const letters = make("p", { class: "lead" });
   const head = make("header", {}, path, title);
   const rest = make("button", { type: "button", class: "rest" });
@@ -269,7 +268,7 @@ const makeControls = () => {
     }
     lead.hidden = !isAll(current);
     setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
+    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer, current.M));
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
 };
