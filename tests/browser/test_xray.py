@@ -326,6 +326,7 @@ def test_a_block_is_a_level_between_a_large_model_and_its_layers(opened):
         page.keyboard.press("Escape")
         assert words(page, ".path") == "Blocks › block 4"
         page.keyboard.press("Escape")
+        page.evaluate(FRAME)
         assert not page.locator(".path").get_by_role("button", name="block").count()
         for where in ("Blocks › block 4", crumbs):
             page.go_back()
