@@ -270,7 +270,7 @@ const makeControls = () => {
     }
     lead.hidden = !isAll(current);
     setText(title, `${isAll(current) ? name : isWhole(current) ? block : titleOf(layer, current.layer).split(" › ").slice(-2).join(" › ")}: ${isWhole(current) ? "what is stored" : shapeWords(layer)}`);
-    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer));
+    setText(letters, lettersOf(chosen(current), scopeOf(layers), isWhole(current) ? null : layer, current.M));
   };
   return { element, head, lead, letters, zoom, loop, rest, show };
 };

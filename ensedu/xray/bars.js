@@ -120,8 +120,8 @@ const makeBars = (on) => {
       const passes = METHODS[method].body && layers.some(({ head }) => head) ? `1 + ${state.M}` : String(passesOf(METHODS[method].body || method, state.M));
       const words = [digits(total), times(total / one), `${short(bytes.keep)}B`, `${short(bytes.train)}B`, passes];
       cells.forEach((cell, k) => setText(cell, hidden ? "?" : words[k]));
-      if (hidden) row.setAttribute("aria-label", `${METHODS[method].label}: guess first`);
-      else row.setAttribute("aria-label", `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${part}; `
+      cells[4].dataset.word = passes === "1" ? "pass" : "passes";
+      row.setAttribute("aria-label", hidden ? `${METHODS[method].label}: guess first` : `${METHODS[method].label}: ${digits(total)} parameters, ${(total / one).toFixed(2)} times one ${part}; `
         + `${short(bytes.keep)}B to keep, ${short(bytes.train)}B to train with Adam; passes for a prediction: ${passes}`);
     }
     const length = roundBelow(110 / perNumber);
@@ -153,14 +153,13 @@ const makeGauge = (on) => {
     const countOf = (method, M = state.M) => (DATA.refused[method] ? zero() : countAll(layers, method, M));
     const [one, deep, ...ends] = [countOf(SINGLE, 1), ...[DEEP, from, to].map((method) => countOf(method))];
     // As the picture moves: what goes is gone when the shared matrix has arrived, and then grows what is new.
-    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along) : grownAt(along, from, to)));
+    const now = ROLES.map((role) => lerp(ends[0][role], ends[1][role], role === "shared" || ends[1][role] < ends[0][role] ? movedAt(along, from) : grownAt(along, from)));
     // It ends where the longest of all stops does, or a whole network later; in a hand it stays but for more than it holds: so the bar moves.
     const single = totalOf(one) || 1;
     const longest = Math.max(...[deep, ...ends, ...(fitted(state) === STOPS ? STOPS.map((method) => countOf(method)) : [])].map(totalOf)) / single;
     const needed = single * (Math.abs(longest - Math.round(longest)) < 0.05 ? Math.max(longest, Math.round(longest)) : longest < 1.5 ? longest : Math.ceil(longest));
     room = document.querySelector(".slider:active") ? Math.max(room, needed <= room ? 0 : 2 * needed) : needed;
-    const total = now.reduce((sum, count) => sum + count, 0);
-    const across = room / single;
+    const [total, across] = [now.reduce((sum, count) => sum + count, 0), room / single];
     const [asks, guessed] = CURVES && isWhole(state) ? [isOpen(state), state.guess] : [false, null];
     const key = [...now, asks, guessed, room, from, to, Boolean(along), earlier].join(" ");
     if (key !== painted) {
@@ -176,15 +175,15 @@ const makeGauge = (on) => {
       mark.style.insetInlineStart = `${(100 * guess.value) / across}%`;
       // No model has a count between two stops.
       const [unit, ratios] = [`${isAll(state) ? "" : "such "}${partOf(state)}s`, [...ends.map(totalOf), total].map((each) => (each / single).toFixed(2))];
-      setText(number, along ? `${ratios[0]} → ${ratios[1]}` : digits(total));
-      setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
+      setText(number, along ? `${ratios[0]} → ${asks ? "?" : ratios[1]}` : digits(total));
+      setText(words, along ? ` ${unit}` : `${total < 1e9 ? " parameters" : ""}${isSolo(to) ? "" : ` = ${ratios[2]} ${unit}`}${earlier && isSolo(to) ? ` = ${(total / earlier).toFixed(2)} × before` : ""}`);
       const said = guessed?.toFixed(2);
       setText(tag, !compared ? (asks ? `Guess: how much is left when all ${STOP_WORDS[1]}?` : "")
         : to === SHARING && !along ? `You said ${said}, it is ${ratios[2]}.` : `Your guess: ${said}. Now slide to “${STOP_WORDS[1]}”.`);
     }
     // One network after the other, and as many of them have a number as have room; what they count stands before them.
     ticks.hidden = across < 1.5;
-    const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 26) ?? 50;
+    const step = [1, 2, 5, 10, 20].find((size) => (size / across) * width > 32) ?? 50;
     if (ticked !== (ticked = `${across} ${width} ${partOf(state)}`)) {
       ticks.style.setProperty("--one", `${100 / across}%`);
       const labels = Array.from({ length: Math.floor(across / step + 1e-9) }, (_, k) => (k + 1) * step);

@@ -56,6 +56,6 @@ const drawSpread = (context, rows, color, box) => {
 // Whether what sharing costs is still to be seen: until the weights were shared once.
 let answered = !CURVES;
 const isOpen = (state) => {
-  answered ||= state.share >= 0.5 || Boolean(state.method) || !isWhole(state);
+  answered ||= state.share >= 1 || Boolean(state.method) || !isWhole(state);
   return !answered;
 };

@@ -383,12 +383,12 @@ const during = (share, from, to) => {
   const part = clamp((share - from) / (to - from), 0, 1);
   return part * part * (3 - 2 * part);
 };
-// Where all have kept their places, new is what grows.
-const grownAt = (share, from, to) => during(share, from && isModulated(from) && isModulated(to) ? 0 : ARRIVED, 1);
-const movedAt = (share) => during(share, 0, ARRIVED);
+// Where W has been shared new is what grows; and what goes from there goes as that grows.
+const grownAt = (share, from) => during(share, from && isModulated(from) ? 0 : ARRIVED, 1);
+const movedAt = (share, from) => during(share, 0, from && drawsFactors(from) ? 1 : ARRIVED);
 const between = (from, to, share) => {
   if (share === 0) return [...from.boxes.values()].filter((box) => !box.hidden);
-  const [found, sliding, moved, grown] = [[], [], movedAt(share), grownAt(share, from.method, to.method)];
+  const [found, sliding, moved, grown] = [[], [], movedAt(share, from.method), grownAt(share, from.method)];
   // What goes, goes with its member.
   const by = (member, side) => (to.slotOf ? moved * (to.slotOf(member - from.first)[side] - from.slotOf(member - from.first)[side]) : 0);
   const shifted = ({ member, x, y }) => ({ x: x + by(member, "x"), y: y + by(member, "y") });
@@ -403,10 +403,11 @@ const between = (from, to, share) => {
     const left = /made|lent/.test(b.look) && from.boxes.get(id.replace(/^[gp]/, "W")); // what slid away from there
     if (left) found.push({ ...mixedBox(left, b, moved, 1), tone: 1, alpha: b.alpha * Math.min(1, 6 * moved) });
     else if (/^[RS]/.test(id)) {
-      // Standard deviations grow out of their mean.
+      // Standard deviations grow out of their mean, or move out from behind it.
       const [x, y] = b.w < b.h ? [1 - grown, 0] : [0, 1 - grown];
       found.push({ ...b, tone: 1, x: b.x + x * b.w, y: b.y + y * b.h, w: b.w * (1 - x), h: b.h * (1 - y) });
-    } else found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (id[0] === "s" ? grown : 1), h: b.h * (id[0] === "r" ? grown : 1) });
+    } else if (/^[ZBN]/.test(id) && to.second) found.unshift({ ...b, tone: 1, alpha: Math.min(1, 6 * grown), x: lerp(b.x - to.second[0] + from.home.x - to.home.x, b.x, grown), y: lerp(b.y - to.second[1] + from.home.y - to.home.y, b.y, grown) });
+    else found.push({ ...b, tone: 1, alpha: b.alpha * grown, w: b.w * (id[0] === "s" ? grown : 1), h: b.h * (id[0] === "r" ? grown : 1) });
   }
   return [...found, ...sliding.sort((one, other) => one.member - other.member)];
 };

@@ -109,7 +109,7 @@ const makeStage = (on) => {
     const [a, b] = [from, to].map((method) => layoutOf(state, layers, method, unit));
     const boxes = between(a, b, share);
     if (!share) return { boxes, layout: a };
-    const mixed = (one, other) => ({ x: lerp(one.x, other.x, movedAt(share)), y: lerp(one.y, other.y, movedAt(share)) });
+    const mixed = (one, other) => ({ x: lerp(one.x, other.x, movedAt(share, from)), y: lerp(one.y, other.y, movedAt(share, from)) });
     return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
@@ -263,7 +263,7 @@ const makeStage = (on) => {
     const upon = (box, words, color) => {
       context.font = `italic 28px ${SERIF}`;
       const size = Math.min(28, box.h / 2.5, 0.65 * box.w, (23 * box.w) / context.measureText(words).width);
-      if (size < 11) return;
+      if (size < 13) return;
       context.font = `italic ${size}px ${SERIF}`;
       context.fillStyle = plainColor(color);
       context.fillText(words, box.x + middle * box.w, box.y + middle * box.h + size / 3);
@@ -309,9 +309,8 @@ const makeStage = (on) => {
       if (line) {
         if (tile.plain || Math.min(w, h) < 4) continue; // they have no letters, or are too close to each other
         const name = `${{ g: computed, W: doubled ? "μ" : "W", Z: "σ", R: "σ", S: "σ", B: "σ" }[letter] ?? letter}${member < 0 || "RSZB".includes(letter) ? "" : SUBSCRIPTS(member + 1)}`;
-        const below = member < 0 ? y - 6 : y + h + 14 + ("Wg".includes(letter) && tile.bias ? w + 12 : 0);
-        if (ratio > 1 ? down : !"SsbB".includes(letter)) context.fillText(name, x + w / 2 - 5, below);
-        else context.fillText(name, x + w + 5, y + h / 2 + 5);
+        if (down || (ratio < 1 && member < 0 && !"bB".includes(letter))) context.fillText(name, x + w / 2 - 5, member < 0 ? y - 6 : y + h + 14);
+        else context.fillText(name, x + w + 5, y + Math.min(h / 2 + 5, 14));
       } else if (member >= 0 && "rsRS".includes(letter) && (drawn ? Math.max(w, h) > 110 : /r|s/.test(letter)) && Math.min(1, down ? ratio : 1 / ratio) * Math.max(w, h) >= 50) {
         // Beside what is drawn its mean has the name of one.
         const name = !drawn || id[0] === "d" ? letter : "RS".includes(letter) ? "σ" : "μ";

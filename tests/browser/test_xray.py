@@ -524,6 +524,37 @@ def test_the_axis_ends_with_the_longest_bar_and_stays_while_weights_are_shared(
         assert page.evaluate(wide) >= 3  # of 1 %
 
 
+def test_on_its_last_way_the_bar_only_grows_and_so_does_what_is_seen_of_sigma(opened):
+    """While members go it never falls, and standard deviations come out from behind W."""
+    with opened(PICTURES["sizes"](), "#share=2") as page:
+        long = """() => [...document.querySelectorAll(".gauge .segment")]
+          .reduce((sum, one) => sum + one.getBoundingClientRect().width, 0)"""
+        left = page.locator(".canvas").bounding_box()
+        lengths, seen = [], []
+        for share in (2, 2.1, 2.3, 2.5, 2.7, 3):
+            page.evaluate("(share) => (location.hash = `share=${share}`)", share)
+            page.evaluate(REST if share in (2, 3) else FRAME)
+            lengths.append(page.evaluate(long))
+            said = []
+            for x in range(100, 340, 12):
+                page.mouse.move(left["x"] + x, left["y"] + 0.6 * left["height"])
+                said.append(words(page, ".pointed").startswith("σ of W of layer 2"))
+            seen.append(sum(said))
+        assert lengths == sorted(lengths) and lengths[-1] > 1.1 * lengths[0]
+        assert seen == sorted(seen) and 0 == seen[0] < seen[3] < seen[-1]
+
+
+def test_on_a_phone_all_bars_have_one_grid(opened):
+    """However many passes there are; and one pass is no passes."""
+    with opened(xray("1-50-50-1"), "#members=28", viewport=PHONE) as page:
+        ends = "(cells) => cells.map((cell) => Math.round(cell.getBoundingClientRect().right))"
+        for cell in ("total", "ratio", "train", "passes"):
+            assert len(set(page.locator(f"button.bar .{cell}").evaluate_all(ends))) == 1, cell
+        after = "(cell) => cell.innerText + getComputedStyle(cell, '::after').content"
+        for method, said in (("single", '1" pass"'), ("deep_ensemble", '28" passes"')):
+            assert page.locator(bar(method, "passes")).evaluate(after) == said
+
+
 def test_a_phone_shows_all_four_columns_of_what_is_drawn(opened):
     with opened(xray("3-4"), "#share=2&zoom=numbers", viewport=PHONE) as page:
         assert page.locator(".once .shared .number").count() == 3 * 4
@@ -965,8 +996,12 @@ def test_a_guess_comes_first_and_its_answer_beside_it(opened):
         at = mark["x"] + mark["width"] / 2 - box["x"]
         assert at / box["width"] == pytest.approx(2.05 / 4, abs=0.003)
         page.evaluate(REST)
-        says(page, bar("batch_ensemble", "total"), "?")
         slider = page.get_by_role("slider", name="Share the weights")
+        drag = '(range, at) => ((range.value = at), range.dispatchEvent(new Event("input")))'
+        slider.evaluate(drag, 0.7)
+        assert words(page, ".gauge strong") == "4.00 → ?"
+        slider.evaluate(drag, 0)
+        says(page, bar("batch_ensemble", "total"), "?")
         slider.press("ArrowRight")
         assert asked() == ("You said 2.05, it is 1.41.", "")
         says(page, bar("batch_ensemble", "total"), "3,812")
