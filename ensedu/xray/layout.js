@@ -216,7 +216,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
   const beneath = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall || content.block ? 4 : 1.5) * GAP, frame.above + lowered];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(content.block && !narrow ? 3 : narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
   const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || pair || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
