@@ -79,7 +79,8 @@ const ask = () => {
   requestAnimationFrame(draw);
 };
 
-const lit = () => light && ((box) => (light.role ?? box.look) === box.look && (light.layer ?? box.layer) === box.layer);
+// Of many matrices one is lit in all its copies.
+const lit = () => light && { pointed: light.layer !== undefined, has: (box) => (light.layer ?? box.layer) === box.layer && ((box.inner && light.layer >= 0) || (light.role ?? box.look) === box.look) };
 // What stands far below the hand, or out of sight, follows when it rests.
 const REST = 90; // milliseconds
 let [resting, changed] = [0, 0];
@@ -123,7 +124,7 @@ const draw = (now) => {
 };
 const arrive = (now) => {
   sliding = null;
-  if (state.share >= 2) stage.shake(now);
+  if (state.share >= 2) stage.redraw(now);
   address(false);
 };
 const slide = (stop) => {
@@ -369,7 +370,7 @@ const miniature = () => {
   pictures.forEach(([one, boxes], k) => {
     inked(context, letters).fillText(pictures.length > 1 ? ["before", "now"][k] : "", 0, letters);
     context.translate(0, 1.5 * letters - top);
-    drawBoxes(context, boxes, { owns: [colorOf(chosen(one))], width: Infinity, height: Infinity, textureOf: () => null, shake: () => [0, 0] });
+    drawBoxes(context, boxes, { owns: [colorOf(chosen(one))], width: Infinity, height: Infinity, textureOf: () => null });
     context.translate(beside * (wide + letters), top - 1.5 * letters + !beside * (high + 2 * letters));
   });
   return canvas.toDataURL();

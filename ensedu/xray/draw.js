@@ -109,9 +109,12 @@ const drawDashed = (context, color, dashes, x, y, w, h) => {
   context.setLineDash([]);
 };
 
+const WEAVE = 3; // pixels of an entry, where many small matrices have one texture
 // `owns` are the colors of members where a motion begins and where it ends; a box's tone says which.
-const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, shake }) => {
+const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made }) => {
   const [gray, page, ink] = [plainColor("shared"), plainColor("page"), plainColor("muted")];
+  // Of a color, where what is computed has no texture; and of lines between many.
+  const [pale, faint] = theme() === "dark" ? [0.35, 0.5] : [0.2, 0.22];
   const [colors, inner] = [new Map(), new Map()];
   const colorAt = (own, share) => {
     const key = `${own} ${Math.round(share * 20)}`;
@@ -120,30 +123,32 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
   };
   for (const box of boxes) {
     if (box.alpha <= 0 || box.x > width || box.y > height || box.x + box.w < 0 || box.y + box.h < 0) continue;
-    const [dx, dy] = shake(box);
-    const [x, y] = [box.x + dx, box.y + dy];
-    const [w, h] = [Math.max(1, box.w), Math.max(1, box.h)];
-    const alpha = box.alpha * (!lit || lit(box) ? 1 : 0.45);
+    const [x, y, w, h] = [box.x, box.y, Math.max(1, box.w), Math.max(1, box.h)];
+    const alpha = box.alpha * (!lit || lit.has(box) ? 1 : lit.pointed ? 0.75 : 0.45);
     context.globalAlpha = alpha;
     const own = box.member < 0 && (box.look === "biases" || box.look === "stds") ? gray : owns[box.tone ?? 0]; // stored once
+    if (box.look === "made" && box.tile && box.inner) {
+      // All of a member at once.
+      const key = `${alpha} ${box.member}`;
+      if (!inner.has(key)) inner.set(key, { alpha, over: box.alpha, own, image: textureOf(box), path: new Path2D() });
+      inner.get(key).path.rect(x, y, w, h);
+      continue;
+    }
     const image = textureOf(box);
     context.lineWidth = 1;
     const fill = (style, seen) => {
       Object.assign(context, { fillStyle: style, globalAlpha: seen });
       context.fillRect(x, y, w, h);
-      context.globalAlpha = alpha;
+      context.globalAlpha = box.alpha; // of the page's color, so that less of what is dimmed is seen
       if (image) context.drawImage(image, x, y, w, h);
+      context.globalAlpha = alpha;
     };
-    if (box.look === "made" && box.tile && box.inner) {
-      // Many faint lines are drawn at once.
-      if (!inner.has(alpha)) inner.set(alpha, new Path2D());
-      inner.get(alpha).rect(x, y, w, h);
-    } else if (box.look === "none") {
+    if (box.look === "none") {
       drawDashed(context, ink, [2, 5], x, y, w, h);
     } else if (box.look === "lent") {
       fill(gray, 0.3 * alpha);
     } else if (box.look === "made") {
-      fill(own, alpha * (image ? made : box.drawn ? (theme() === "dark" ? 0.35 : 0.2) : 0));
+      fill(own, alpha * (image ? made : box.tile ? pale : 0));
       drawDashed(context, ink, [3, 3], x, y, w, h);
     } else if (box.look === "biases") {
       context.strokeStyle = own;
@@ -163,10 +168,16 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made, 
     }
   }
   for (const { id, tile, inner: packed, alpha, x, y, w, h } of boxes) if (tile?.cut && !packed && alpha === 1 && /[WZgp]/.test(id[0])) drawBreak(context, ink, page, x, y, w, h);
-  Object.assign(context, { strokeStyle: ink, lineWidth: 1 });
-  for (const [alpha, path] of inner) {
-    context.globalAlpha = (theme() === "dark" ? 0.5 : 0.22) * alpha;
-    context.stroke(path);
+  for (const { alpha, over, own, image, path } of inner.values()) {
+    Object.assign(context, { globalAlpha: alpha * (image ? made : pale), fillStyle: own }).fill(path);
+    if (image) {
+      const weave = context.createPattern(image, "repeat");
+      weave.setTransform(new DOMMatrix().scale(WEAVE));
+      Object.assign(context, { globalAlpha: over, fillStyle: weave }).fill(path);
+    }
+    Object.assign(context, { globalAlpha: faint * alpha, strokeStyle: ink, lineWidth: 1 }).stroke(path);
   }
-  context.globalAlpha = 1;
+  Object.assign(context, { globalAlpha: 1, strokeStyle: plainColor("ink"), lineWidth: 2 });
+  for (const box of boxes) if (lit?.pointed && box.alpha === 1 && lit.has(box)) context.strokeRect(box.x, box.y, Math.max(1, box.w), Math.max(1, box.h));
+  context.lineWidth = 1;
 };

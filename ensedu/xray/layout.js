@@ -216,7 +216,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const vectors = isModulated(method) ? strip(lengths.r) + strip(lengths.s) + 2 * APART : 0;
   const beneath = content.shaped ? 0 : vectors * (spreads(method) ? 2 : 1) + strip(lengths.b) + 4;
   // A crowd stands close, and so do all on a phone, and samples, beside a second sheet.
-  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
+  const [gap, above] = M > CROWD ? [GAP / 2, GAP / 2] : [(content.block && !narrow ? 3 : narrow || doubled || beside ? 0.4 : content.tall ? 4 : 1.5) * GAP, frame.above + lowered];
   // Where strips stand, if there are some: what is stored once has none.
   const [bare, indent] = [portrait.w - portrait.left, isModulated(method) || pair || falls || (!narrow && (members || frame.curves)) ? 0 : portrait.left];
   const slot = { w: portrait.w - indent + gap, h: portrait.h + beneath + above + GAP };
@@ -275,7 +275,7 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
 
   const { air } = content;
   for (const { tile, x, y, w, h, r, s, b, name } of portrait.places) {
-    const about = { layer: tile.layer, matrix: tile.matrix, tile, name, inner: !content.shaped, faint: tile.faint && (content.part || !content.shaped) };
+    const about = { layer: tile.layer, matrix: tile.matrix, tile, name, inner: !content.shaped, faint: tile.faint && !content.shaped };
     const own = apart || (body && tile.head);
     const stored = (i) => put(`W.${tile.id}.${i}`, home.x + x, home.y + y, w, h, "shared", { ...about, member: -1, gray: 1, hidden: i > 0, texture: "stored" });
     for (let k = shown - 1; k >= 0; k -= 1) {
@@ -286,14 +286,14 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
       else if (STOPS.includes(method)) stored(i);
       // Of what is computed; and a shadow of what members use as it is.
       const lent = body || tile.plain;
-      if (!own && k < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made", drawn: !members });
+      if (!own && k < ghosts) put(`${lent ? "p" : "g"}.${tile.id}.${i}`, left, top, w, h, lent ? "lent" : "made", { ...member, texture: lent ? "" : "made" });
       if (!content.shaped) continue;
       if (modulated && !tile.plain) {
         // Beside the matrix, a number of r a row; above it a number of s a column.
         const drawn = portrait.drawn && spreads(method) ? 1 : 0;
         if (drawn) {
-          put(`dr.${tile.id}.${i}`, left - r - air, top, r, h, "made", { ...member, texture: "dr", drawn });
-          put(`ds.${tile.id}.${i}`, left, top - s - air, w, s, "made", { ...member, texture: "ds", drawn });
+          put(`dr.${tile.id}.${i}`, left - r - air, top, r, h, "made", { ...member, texture: "dr" });
+          put(`ds.${tile.id}.${i}`, left, top - s - air, w, s, "made", { ...member, texture: "ds" });
         }
         const [out, up] = [left - drawn * (r + air), top - drawn * (s + air)];
         put(`r.${tile.id}.${i}`, out - r - air, top, r, h, "per_member", { ...member, texture: "r" });
@@ -320,7 +320,7 @@ const compose = (content, method, M, unit, frame, most = M, member = 0) => {
     const about = { layer: -1, matrix: -1 };
     for (let i = 0; i < M; i += 1) {
       const at = slotOf(i);
-      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i, drawn: !members });
+      if (i < ghosts && !body && !apart) put(`g.${i}`, at.x, at.y, portrait.w, portrait.h, "made", { ...about, member: i });
       let y = at.y + portrait.h + 3;
       const line = (id, look, numbers) => {
         put(`${id}.${i}`, at.x, y, portrait.w, strip(numbers), look, { ...about, numbers, member: i });
@@ -359,14 +359,13 @@ const fitting = (content, M, frame, methods = STOPS, seen = M) => {
   return flat > (frame.curves ? 0.5 : frame.width < NARROW ? 1 : 0.75) * any ? flat : any;
 };
 
-// A layer alone is as large as it can be with two members beside W, or with one where that leaves it little, and a block with four; and so
+// A layer or a block alone is as large as it can be with two members beside W, or with one where that leaves it little; and so
 // many members are seen as have room at every stop. The others are turned to.
 const largest = (content, M, frame, methods) => {
   if (!content.part) return fitting(content, M, frame, methods);
   const broad = frame.width > NARROW;
-  const [two, other] = [2, content.block && broad ? 4 : 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
-  if (content.block && broad) return other > 0.6 * two ? other : two;
-  return content.flat || content.tall || (content.broad && broad) || content.side * two > LARGE ? two : other;
+  const [two, other] = [2, 1].map((seen) => fitting(content, M, frame, methods, Math.min(seen, M)));
+  return content.flat || content.tall || (content.block && broad) || (content.broad && broad) || content.side * two > LARGE ? two : other;
 };
 const seenOf = (content, M, unit, frame, methods) => {
   if (!content.part) return M;

@@ -1,5 +1,5 @@
 // The picture: the slider that shares the weights, and a canvas with the words of its two zones.
-const [WAY, PAUSE, DRAW] = [520, 250, 250]; // milliseconds of a motion, after which it rests, and between two draws of what shakes
+const [WAY, PAUSE, DRAW] = [520, 250, 450]; // milliseconds of a motion, after which it rests, and between two draws of what varies
 const ALL = 128; // cells of a side, up to which each is an entry
 const SWEEP = 500; // milliseconds in which a new draw reaches all of a matrix, and in half of which it begins
 const FAR = 32; // pixels from a layer, within which a press opens it
@@ -66,9 +66,9 @@ const makeStage = (on) => {
   let motion = null; // { from, start }
   let [old, drawnAt] = [null, -Infinity]; // the state before a new draw, and when that was
   let wide = 0; // the field, or 0 while it is hidden
-  let shaken = 0; // until when r and s, or W, shake
+  let redrawn = 0; // until when what varies is drawn again and again
   let [last, rested] = [-PAUSE, 0]; // when it was drawn, and what draws it once nothing moves
-  let [frame, crowd, near] = [{}, {}, {}]; // of a model, of a crowd of them, and of a layer alone, without curves
+  let [frame, crowd, near, block] = [{}, {}, {}, {}]; // of a model, of a crowd of them, and of a layer or a block alone, without curves
   let [placed, marked, described, shaded] = ["", "", "", false]; // where the zones stand, what is chosen, of what the key is, whether values are seen
   const composed = new Map();
 
@@ -79,10 +79,10 @@ const makeStage = (on) => {
     const curves = CURVES ? CURVE_HIGH : 0;
     frame = { width, head: narrow ? 26 : 52, above: 22 + curves, height: narrow ? (START.method ? 440 : 360) : 470 + curves, words: (CURVES ? 0.3 : 0.2) * width, curves };
     crowd = { ...frame, height: Math.max(frame.height, narrow ? 720 : 0) };
-    near = { ...frame, above: 22, curves: 0, height: narrow ? 700 : clamp(0.4 * width, 420, 470) };
+    [near, block] = [clamp(0.4 * width, 420, 470), 500].map((height) => ({ ...frame, above: 22, curves: 0, height: narrow ? 700 : height }));
     composed.clear();
   };
-  const frameOf = (state) => (!isAll(state) ? near : state.M > CROWD ? crowd : frame);
+  const frameOf = (state) => (!isWhole(state) ? near : !isAll(state) ? block : state.M > CROWD ? crowd : frame);
   const contentOf = (state, layers) => cached(`content ${state.width} ${state.depth} ${partOf(state)} ${isAll(state) ? "" : `${state.layer}.${state.matrix}`} ${state.more}`, () => tilesOf(layers, onlyOf(state), fitted(state)));
   const cached = (name, of) => {
     if (!composed.has(name)) {
@@ -113,28 +113,19 @@ const makeStage = (on) => {
     return { boxes, layout: { ...(share < 0.5 ? a : b), slotOf: (i) => mixed(a.slotOf(i), b.slotOf(i)), zones: { left: a.zones.left, right: mixed(a.zones.right, b.zones.right) } } };
   };
 
-  // On their way to a distribution r and s shake, and so does at a stop what is one.
-  const isShaking = ({ share, method }, now) => !still.matches && !method && (now < shaken ? share > 1 : share > 1 && share < 2);
+  // On the way to a distribution, and where one is reached, each draw makes another matrix; what is stored rests.
+  const isRedrawn = ({ share, method }, now) => !still.matches && !method && share > 1 && (now < redrawn || share < 2);
   const isSweeping = (now) => now < drawnAt + 1.5 * SWEEP;
-  const shakes = (state, now) => (box) => {
-    const fast = state.share > 2.5 ? ["W", "Z", "g"] : drawn.some(({ id }) => id[0] === "d") ? ["d"] : ["r", "s"];
-    if (!fast.includes(box.id[0]) || !isShaking(state, now)) return [0, 0];
-    const size = Math.min(3, 1.2 + box.member / 8) * clamp(now < shaken ? (shaken - now) / 600 : 5 * (state.share - 1), 0, 1);
-    const phase = box.x + 3 * box.y + 7 * box.member;
-    return [size * Math.sin(now / 45 + phase), size * Math.cos(now / 38 + phase)];
-  };
-  // What a box looks like from near: the values of its matrix, or of its r or s. Of a whole model a draw comes with what varies, and another while that shakes.
+  // What a box looks like from near: the values of its matrix, or of its r or s; what is small has those of its member's first matrix.
   const texturing = (state, layers, high, now) => (box) => {
     const { tile } = box;
-    if (!box.texture || box.layer < 0 || box.tile.count || box.y > high || box.inner) return null;
+    if (!box.texture || box.layer < 0 || (box.tile.count && !box.inner) || box.y > high || (box.inner && box.look !== "made")) return null;
     const near = !isWhole(state);
-    const draws = !near && isShaking(state, now) ? 1 + (Math.floor(now / DRAW) % 8) : 0;
-    const fast = draws && "rs".includes(box.texture);
+    const draws = isRedrawn(state, now) ? 1 + (Math.floor(Math.abs(redrawn - now) / DRAW) % 8) : 0;
     if (tile.rows === 1 && tile.plain) return null; // nothing is known of them
-    if (Math.max(box.w, box.h) < 24 || (!near && !fast && Math.min(box.w, box.h) < 24)) return null;
-    const { layer, matrix, member } = box;
-    const [as, computed] = fast ? [`d${box.texture}`, true] : [box.texture, box.look === "made"];
-    const all = document.querySelector(".slider:active") ? 24 : ALL; // in a hand it is to be quick
+    if (!box.inner && (Math.max(box.w, box.h) < 24 || (!near && Math.min(box.w, box.h) < 24))) return null;
+    const { layer, matrix, member, texture: as } = box;
+    const [computed, all] = [box.look === "made", document.querySelector(".slider:active") ? 24 : ALL]; // in a hand it is to be quick
     const imageOf = (from) => textureImage(`${layer}.${matrix} ${as} ${member} ${near} ${computed ? `${from.draw + draws} ${chosen(from)}` : ""} ${tile.m} ${tile.n} ${all}`, computed ? 230 : near ? (theme() === "dark" ? 130 : 180) : 56, () => texture({ ...from, layer, matrix, draw: from.draw + draws }, layers[layer], as, member, near ? 40 : 24, all));
     shaded = true;
     // First r and s are drawn, then their matrix follows.
@@ -188,7 +179,7 @@ const makeStage = (on) => {
       if (!share && layout.zones.left.y > home.y && wide > 50) ["nothing", "is stored", "once"].forEach((words, k) => inked(context, 12, "center").fillText(words, home.x + left + wide / 2, home.y + top + high / 2 + 15 * k - 11));
     }
     const made = isWhole(state) ? (theme() === "dark" ? 0.7 : 0.5) : 0.8;
-    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made, shake: shakes(state, now) });
+    drawBoxes(context, boxes, { owns, lit, width: frame.width, height: high, textureOf: texturing(state, layers, high, now), made });
     if (!motion) {
       if (earlier) drawEarlier(context, tilesOf(earlier).tiles, unit);
       if (CURVES && isWhole(state)) placeCurves(context, layout, state);
@@ -199,7 +190,7 @@ const makeStage = (on) => {
     const told = `${from} ${chosen(state)} ${state.view} ${keyOf(state, unit)}`;
     if (described !== told || (!share && !motion)) describe(state, layers, layout, goal);
     described = told;
-    return Boolean(motion) || isShaking(state, now) || isSweeping(now);
+    return Boolean(motion) || isRedrawn(state, now) || isSweeping(now);
   };
 
   // Upon what it became, the network whose size a text has changed.
@@ -509,9 +500,7 @@ const makeStage = (on) => {
     sweep(state, now) {
       if (!still.matches && !isWhole(state) && isModulated(chosen(state))) [old, drawnAt] = [state, now];
     },
-    shake(now) {
-      if (!still.matches) shaken = now + 1500;
-    },
+    redraw: (now) => (redrawn = now + 3 * DRAW),
     boxes: () => drawn,
     boxesOf: (state, layers, unit) => between(layoutOf(state, layers, chosen(state), unit), null, 0),
     extentOf,

@@ -350,8 +350,8 @@ def test_strips_of_a_large_model_say_that_they_are_thicker_than_to_scale(opened)
             assert "its shape is not" in words(page, ".drawn")
 
 
-def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(opened):
-    """Four members beside what is stored once; on a phone above it."""
+def test_a_block_is_read_in_the_order_of_its_model_and_its_members_are_turned_to(opened):
+    """Two members beside what is stored once; on a phone above it."""
     picture = xray(Blocks())
     names = [layer.name for layer in picture.layers]
     assert names == [name for name, _ in Blocks().named_modules() if name in names]
@@ -361,9 +361,9 @@ def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(open
         for share in (3, 1):
             page.evaluate("(hash) => (location.hash = hash)", f"share={share}{at}")
             page.evaluate(REST)
-            assert page.locator(".field > .others").is_hidden()
+            assert words(page, ".field > .others").endswith("s 1 to 2 of 4")
         place, seen = page.locator(".canvas").bounding_box(), []
-        for y, x in product(range(60, int(place["height"]), 12), range(4, 200, 14)):
+        for y, x in product(range(60, int(place["height"]), 12), range(4, 300, 14)):
             page.mouse.move(place["x"] + x, place["y"] + y)
             said = page.locator(".pointed").text_content().partition(": ")[0]
             seen += re.findall(r"\w+$", said)
@@ -372,6 +372,43 @@ def test_a_block_is_read_in_the_order_of_its_model_and_all_members_are_seen(open
         page.evaluate(REST)
         left, right = (page.locator(f".zone.{side}").bounding_box() for side in ("left", "right"))
         assert left["y"] > right["y"] + right["height"]  # below the weights that fall
+
+
+#: What the picture shows from its arrival at a stop on, of what is stored once and beside it.
+ARRIVED = """() => new Promise((done) => {
+  const canvas = document.querySelector(".canvas");
+  const edge = document.querySelector(".zone.right").getBoundingClientRect().left
+    - canvas.getBoundingClientRect().left - 4;
+  const cut = document.createElement("canvas");
+  const part = (x, w) => {
+    [cut.width, cut.height] = [w, canvas.height];
+    cut.getContext("2d").drawImage(canvas, -x, 0);
+    return cut.toDataURL();
+  };
+  const seen = [[], []];
+  const end = performance.now() + 3000;
+  const look = (now) => {
+    [part(0, edge), part(edge, canvas.width - edge)].forEach((one, k) => {
+      if (seen[k].at(-1) !== one) seen[k].push(one);
+    });
+    if (now < end) requestAnimationFrame(look);
+    else done(seen.map(({ length }) => length));
+  };
+  look(0);
+})"""
+
+
+@pytest.mark.parametrize("model", [Blocks, models.lenet5])
+def test_what_is_stored_rests_while_samples_are_drawn(model, opened):
+    with opened(xray(model()), "#share=2") as page:
+        page.emulate_media(reduced_motion="no-preference")
+        page.evaluate(REST)
+        page.locator(".stop").last.click()
+        page.locator("#xray:not([data-way=''])").wait_for()
+        page.locator("#xray[data-way='']").wait_for()
+        page.evaluate(FRAME)
+        stored, drawn = page.evaluate(ARRIVED)
+        assert stored == 1 and 3 <= drawn <= 5
 
 
 def test_equal_blocks_are_one_row_that_opens_to_the_layers_of_one(opened):
