@@ -201,7 +201,7 @@ const roomsOf = (content, method, M, unit, frame, most = M) => {
   const doubled = spreads(method) && !members;
   const seen = doubled && content.broad ? Math.ceil(most / 2) : most; // beside a second sheet
   // There members stand beside W, at all stops, unless that is so broad that it has the room.
-  const pair = phone && !(content.flat || content.broad || content.block || content.lent || frame.curves);
+  const pair = phone && !(content.flat || content.broad || content.lent || frame.curves);
   const beside = pair && !content.tall;
   const narrow = (phone && !pair) || content.flat;
   // Else they stand above it, and fall upon no words.

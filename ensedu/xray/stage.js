@@ -338,8 +338,9 @@ const makeStage = (on) => {
     inked(context, 12);
     for (const { id, member, layer, x, y, w } of boxes) {
       if (id[0] !== "W" || member > first) continue;
-      const name = titleWithin(on.layers(), layer);
-      context.fillText(context.measureText(name).width < w + GAP ? name : name.split(".").at(-1), x, y - 5);
+      const long = titleWithin(on.layers(), layer);
+      const name = context.measureText(long).width < w + GAP ? long : long.split(".").at(-1);
+      context.fillText(name, Math.min(x, frame.width - context.measureText(name).width), y - 5);
     }
   };
   // Below a matrix its m and n, and below one that is not stored what makes it.
