@@ -307,7 +307,7 @@ const stage = makeStage({
   },
   resized(appears) {
     stage.measure();
-    if (appears) state = inSight(state, true);
+    if (appears) state = inSight(state);
     ask();
   },
 });

@@ -21,7 +21,7 @@ const arraysOf = (state, layer) => {
   const edits = editsOf(state);
   const matrix = sheetsOf(layer)[state.matrix];
   const place = (a, b) => placesOf(matrix, a, b);
-  const stored = (kind, i, ...at) => edits[editKey(kind, i, ...at)] ?? storedAt(state, layer, kind, i, ...at);
+  const stored = (kind, i, ...at) => edits[editKey(kind, i, ...at)] ?? rounded(storedAt(state, layer, kind, i, ...at));
   const chance = (kind, i, ...at) => chanceOf(state, kind, i, ...at);
   const random = (kind) => spread && (modulated ? "rs" : "Wb").includes(kind);
   const owner = (kind, i) => ((kind === "W" ? apart : members) ? i : -1);

@@ -262,7 +262,8 @@ const makeStage = (on) => {
     context.textAlign = "center";
     if (isWhole(state)) {
       for (const box of seen) {
-        if (box.look === "none" && box.w > 40 && box.h > 12) inked(context, 12, "center").fillText("no σ", box.x + box.w / 2, box.y + box.h / 2 + 4);
+        const told = { none: "no σ", lent: box.member > layout.first ? "" : "used as it is" }[box.look];
+        if (told && box.w > 8 * told.length && box.h > 12) inked(context, 12, "center").fillText(told, box.x + box.w / 2, box.y + box.h / 2 + 4);
         if (box.inner || box.layer < 0 || box.tile.count) continue;
         const own = box.member >= 0 ? SUBSCRIPTS(box.member + 1) : "";
         if (box.id[0] === "W") upon(box, box.tile.plain ? `table${own}` : doubled ? "μ" : `W${own}`, box.faint ? "ink" : "page");
@@ -423,7 +424,7 @@ const makeStage = (on) => {
     if (stood && stood !== squareWords.textContent && !still.matches) square.animate([{ scale: 1.5 }, { scale: 1 }], 600);
     const thick = content.shaped ? thinnest(content, unit) > unit && content.tiles.some(({ plain }) => !plain) : goal.some(({ numbers, w, h }) => 1.1 * numbers * unit ** 2 < w * h);
     setText(note, [
-      isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter means closer to 0 (${DATA.values && !isApart(method) ? "" : "example "}values).` : "",
+      isWhole(state) ? "Press a layer to open it." : shaded ? `Fainter: closer to 0${DATA.values && !isApart(method) ? "" : " (example values)"}.` : "",
       !content.shaped ? "Each block's area is to scale, its shape is not." : content.tiles.some(({ cut }) => cut) ? "The area is to scale; with a break its shape is not." : "",
       thick ? "Thin strips are thicker than to scale." : "",
     ].filter(Boolean).join(" "));

@@ -216,13 +216,13 @@ FILLED = """() => {
 
 
 @pytest.mark.parametrize("viewport", [DESK, PHONE])
-@pytest.mark.parametrize(("members", "depth"), [(29, 10), (64, 12)])
-def test_a_picture_that_was_hidden_is_laid_out_when_it_is_shown(viewport, members, depth, opened):
+@pytest.mark.parametrize("sizes", [(29, 8, 10), (64, 8, 12), (4, 1, 2)])
+def test_a_picture_that_was_hidden_is_laid_out_when_it_is_shown(viewport, sizes, opened):
     """As large as there is room for; and a crowd of deep networks is no dust on a phone."""
     picture = xray("1-50-50-1")
     with opened(picture, viewport=viewport) as page:
         page.set_content(picture.html("zoom=map"))
-        for label, number in (("Members", members), ("Width", 8), ("Hidden layers", depth)):
+        for label, number in zip(("Members", "Width", "Hidden layers"), sizes, strict=True):
             page.get_by_role("spinbutton", name=label).fill(str(number))
         page.get_by_role("button", name="Show all of the X-ray").click()
         page.evaluate(REST)
@@ -878,17 +878,26 @@ def test_only_numbers_of_the_model_are_called_its_own(place, own, opened):
 def test_small_weights_are_counted_in_a_unit_that_their_heading_says(opened):
     model = nn.Linear(30, 20)
     nn.init.constant_(model.weight, -0.0142)
+    model.weight.data[0, 0] = -0.0046
     with opened(xray(model), "#share=1&zoom=numbers") as page:
         first = page.get_by_label("W[1, 1]", exact=True)
-        assert first.input_value() == "−14"
+
+        def factors_and_product():
+            page.evaluate(FRAME)
+            return [
+                float(page.get_by_label(f"{name}₁[{at}]", exact=True).evaluate(READ))
+                for name, at in (("r", 1), ("s", 1), ("W", "1, 1"))
+            ]
+
+        assert page.get_by_label("W[2, 1]", exact=True).input_value() == "−14"
+        assert first.input_value() == "−5"
+        r, s, made = factors_and_product()
+        assert made == -5 * r * s  # of what is seen
         assert words(page, ".once .who") == "W × 0.001"
         assert words(page, ".each .block:first-child .who") == "member 1, W₁ × 0.001"
         first.fill("20")
         assert words(page, ".told strong") == "W[1, 1] = 0.02"
-        r, s, made = (
-            float(page.get_by_label(f"{name}₁[{at}]", exact=True).evaluate(READ))
-            for name, at in (("r", 1), ("s", 1), ("W", "1, 1"))
-        )
+        r, s, made = factors_and_product()
         assert made == 20 * r * s
 
 
