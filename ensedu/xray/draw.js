@@ -178,6 +178,6 @@ const drawBoxes = (context, boxes, { owns, lit, width, height, textureOf, made }
     Object.assign(context, { globalAlpha: faint * alpha, strokeStyle: ink, lineWidth: 1 }).stroke(path);
   }
   Object.assign(context, { globalAlpha: 1, strokeStyle: plainColor("ink"), lineWidth: 2 });
-  for (const box of boxes) if (lit?.pointed && box.alpha === 1 && lit.has(box)) context.strokeRect(box.x, box.y, Math.max(1, box.w), Math.max(1, box.h));
+  if (lit?.pointed) for (const box of boxes) if (box.alpha === 1 && lit.has(box)) context.strokeRect(box.x, box.y, Math.max(1, box.w), Math.max(1, box.h));
   context.lineWidth = 1;
 };

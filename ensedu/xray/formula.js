@@ -24,12 +24,20 @@ const unscaled = (layers) => {
   const plain = layers.filter(({ matrices }) => !matrices.length).map(({ kind }) => kind);
   return [...new Set(plain)].map((kind) => plural(plain.filter((one) => one === kind).length, kind)).join(" and ");
 };
-// What the letters of a formula are; and of a whole model how many layers gain, as the list of layers counts them.
+// How many layers of a model gain, as the list of layers counts them, and which are one copy for all.
+const sharedIn = (method, layers, M) => {
+  const plain = unscaled(layers);
+  if (!isModulated(method) || M === 1) return plain && ` ${plain} multiply no input by a matrix: one copy for all${METHODS[method].has_members ? ", which saves, but does not differ between members" : ""}.`;
+  const [losing, merely] = [(layer) => lossOf(layer, method, M), ({ matrices }) => !matrices.length].map((test) => layers.filter(test).length);
+  const all = plural(layers.length, "layer");
+  const gain = losing ? `${losing} of ${all} ${losing === 1 ? "does" : "do"} not gain` : `None of ${all} loses`;
+  return ` ${gain}${merely ? `; ${merely} ${merely === 1 ? "is" : "are"} merely shared, ${plain}, and differ${merely === 1 ? "s" : ""} in no member` : ""}.`;
+};
+// What the letters of a formula are; and of a whole model what its members share.
 const lettersOf = (method, layers, layer, M) => {
   if (layer && !layer.matrices.length) return `${layer.table ? "An embedding is a table of m rows of n numbers: an input picks one. " : ""}It multiplies no input by a matrix, and only such matrices are scaled by members or vary, so all methods but a ${METHODS[DEEP].label} store it once.`;
   const folded = layers.some(({ matrices }) => matrices.some(({ kernel }) => kernel.length));
-  const [losing, plain] = [(each) => lossOf(each, method, M), ({ matrices }) => !matrices.length].map((test) => layers.filter(test).length);
-  const kept = layer || isApart(method) ? "" : isModulated(method) && M > 1 ? ` ${losing ? `${losing} of ${plural(layers.length, "layer")} ${losing === 1 ? "does" : "do"} not gain` : `None of ${plural(layers.length, "layer")} loses`}${plain ? `; ${plain} ${plain === 1 ? "is" : "are"} merely shared, ${unscaled(layers)}, and differ${plain === 1 ? "s" : ""} in no member` : ""}.` : !unscaled(layers) ? "" : ` ${unscaled(layers)} multiply no input by a matrix: one copy for all${METHODS[method].has_members ? ", which saves, but does not differ between members" : ""}.`;
+  const kept = layer || isApart(method) ? "" : sharedIn(method, layers, M);
   const matrix = `A matrix W has a row for each of m inputs, and a column for each of n outputs${folded ? "; in a convolution mn counts once for each place of the kernel" : ""}.`;
   if (METHODS[method].body) return `${matrix} Only the last layer is each member’s own.`;
   if (isModulated(method)) {
