@@ -8,6 +8,7 @@ import numpy as np
 
 from ensedu import counting
 from ensedu import numpy as en
+from ensedu.numpy.variational import inverse_softplus
 from tests.book.claiming import Claims
 from tests.book.conftest import ran
 
@@ -140,17 +141,17 @@ def pulled() -> bool:
 def divergence(mean: float, std: float) -> float:
     """Return the KL of one entry of r from its prior, where no other has any."""
     layer = rank1(2, 3)
-    at_prior = np.log(np.expm1(layer.prior.scale))
+    at_prior = inverse_softplus(layer.prior.scale)
     for name in ("r", "s"):
         layer.params[f"{name}_mean"][...], layer.params[f"{name}_rho"][...] = 1, at_prior
-    layer.params["r_mean"][0, 0], layer.params["r_rho"][0, 0] = mean, np.log(np.expm1(std))
+    layer.params["r_mean"][0, 0], layer.params["r_rho"][0, 0] = mean, inverse_softplus(std)
     return layer.kl().item()
 
 
 def one_draw() -> list[float]:
     """Return an entry of r that is drawn with noise of 2, and its slopes in mean and deviation."""
     layer, noise = rank1(1, 1), {"r": np.full((1, 1), 2.0), "s": np.zeros((1, 1))}
-    layer.params["r_rho"][...] = np.log(np.expm1(0.03))
+    layer.params["r_rho"][...] = inverse_softplus(0.03)
     for name, value in {"weight": 1, "s_mean": 1, "r_mean": 1.1, "bias": 0}.items():
         layer.params[name][...] = value
     drawn_now = layer.forward(np.ones((1, 1)), noise)
